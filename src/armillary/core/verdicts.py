@@ -1,0 +1,153 @@
+"""What was found out about an answer, and on what evidence. Passes no judgement itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from armillary.core.errors import TraceError
+from armillary.core.values import Json
+
+Level = Literal["policy", "examples", "property", "differential"]
+CheckOrigin = Literal["user", "docstring", "model", "sandbox"]
+
+
+class Status(StrEnum):
+    """The strongest thing that may be said."""
+
+    PROVED = "PROVED"
+    TESTED = "TESTED"
+    EXAMPLES_PASS = "EXAMPLES_PASS"  # noqa: S105 - not a password
+    REFUTED = "REFUTED"
+    UNKNOWN = "UNKNOWN"
+    SPEC_SUSPECT = "SPEC_SUSPECT"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One item of evidence.
+
+    Attributes:
+        id: stable name within the task, such as ``examples[2]`` or ``ensures[0]``; sets of ids are compared when a
+            revision wants to replace an answer.
+        origin: who wrote the expectation; everything but ``model`` is hard evidence.
+        num_inputs: inputs that were tried.
+        text: the expectation as the user would read it.
+    """
+
+    id: str
+    level: Level
+    origin: CheckOrigin
+    passed: bool
+    num_inputs: int = 1
+    text: str = ""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether a failure refutes the answer."""
+        return self.origin != "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An input on which the answer is wrong; it was run again before it was reported.
+
+    Attributes:
+        check_id: the check that it breaks.
+        call: the call as Python source, such as ``f([1, 2], 3)``.
+        expected: what should have happened, as text.
+        actual: what happened, as text.
+        arguments: the arguments as tagged JSON.
+    """
+
+    check_id: str
+    call: str
+    expected: str
+    actual: str
+    arguments: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All that is known about one answer to one task.
+
+    Attributes:
+        reason: one sentence for the user; says why when the status is UNKNOWN.
+        sandbox_tier: strength of the jail that ran the code: ``A``, ``B``, or ``none`` when nothing ran.
+        seed: seed of the generated inputs.
+        elapsed_ms: wall clock; the only field that a replay may see differ.
+    """
+
+    status: Status
+    checks: tuple[Check, ...] = ()
+    counterexample: Counterexample | None = None
+    reason: str = ""
+    sandbox_tier: str = "none"
+    seed: int = 0
+    elapsed_ms: float = 0.0
+
+    @property
+    def passed_hard(self) -> frozenset[str]:
+        """Ids of the hard checks that passed."""
+        return frozenset(check.id for check in self.checks if check.is_hard and check.passed)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether everything hard that was tried passed, and something was."""
+        return self.status in (Status.PROVED, Status.TESTED, Status.EXAMPLES_PASS)
+
+    @property
+    def num_inputs(self) -> int:
+        """Inputs tried over all checks."""
+        return sum(check.num_inputs for check in self.checks if check.level != "policy")
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
+    """The verdict as it stands in a trace."""
+    found = verdict.counterexample
+    return {
+        "status": verdict.status.value,
+        "checks": [
+            [item.id, item.level, item.origin, item.passed, item.num_inputs, item.text] for item in verdict.checks
+        ],
+        "counterexample": None
+        if found is None
+        else {
+            "check_id": found.check_id,
+            "call": found.call,
+            "expected": found.expected,
+            "actual": found.actual,
+            "arguments": found.arguments,
+        },
+        "reason": verdict.reason,
+        "sandbox_tier": verdict.sandbox_tier,
+        "seed": verdict.seed,
+        "elapsed_ms": round(verdict.elapsed_ms, 3),
+    }
+
+
+def verdict_from_json(body: Any) -> Verdict:
+    """Inverse of :func:`verdict_to_json`.
+
+    Raises:
+        TraceError: the body was not written by :func:`verdict_to_json`.
+    """
+    try:
+        found = body["counterexample"]
+        return Verdict(
+            status=Status(body["status"]),
+            checks=tuple(Check(*item) for item in body["checks"]),
+            counterexample=None if found is None else Counterexample(**found),
+            reason=body["reason"],
+            sandbox_tier=body["sandbox_tier"],
+            seed=body["seed"],
+            elapsed_ms=body["elapsed_ms"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"not a verdict's JSON form: {error!r}") from error
+
+
+def replay_form(verdict: Verdict) -> dict[str, Json]:
+    """What a replay must reproduce bit for bit: everything but the time it took."""
+    return {key: value for key, value in verdict_to_json(verdict).items() if key != "elapsed_ms"}
