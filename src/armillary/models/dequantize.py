@@ -1,6 +1,6 @@
 """Turn packed GGUF tensors into float32, bit for bit as the format defines it.
 
-Vectorised NumPy over all blocks of a tensor; the slow twin of every kernel that multiplies packed weights. Packs nothing.
+Vectorised NumPy; the slow twin of every kernel that multiplies packed weights. Packs nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from armillary.models.gguf import KINDS, Bytes, GgufFile
 Floats = npt.NDArray[np.float32]
 Unpacker = Callable[[Bytes], Floats]
 
-MAX_BLOCKS_AT_ONCE = 1 << 16
-_BLOCK_BYTES = {kind.name: kind.block_bytes for kind in KINDS.values()}
+VALUES_AT_ONCE = 1 << 18
+_SIZES = {kind.name: (kind.block_size, kind.block_bytes) for kind in KINDS.values()}
 
 
 def dequantize(gguf: GgufFile, name: str) -> Floats:
@@ -48,13 +48,19 @@ def unpack(packed: Bytes, kind: str) -> Floats:
     """
     if kind not in UNPACKERS:
         raise ModelFileError(f"tensors of type {kind} cannot be unpacked", hint=f"known: {', '.join(UNPACKERS)}")
-    if packed.size % _BLOCK_BYTES[kind]:
-        raise ModelFileError(f"{packed.size} bytes are no whole number of {kind} blocks of {_BLOCK_BYTES[kind]}")
-    blocks = packed.reshape(-1, _BLOCK_BYTES[kind])
+    block_size, block_bytes = _SIZES[kind]
+    if packed.size % block_bytes:
+        raise ModelFileError(f"{packed.size} bytes are no whole number of {kind} blocks of {block_bytes}")
+    blocks = packed.reshape(-1, block_bytes)
+    values = np.empty((len(blocks), block_size), np.float32)
     unpacker = UNPACKERS[kind]
-    # In slices, because the temporaries of one pass are several times the size of its blocks.
-    parts = [unpacker(blocks[at : at + MAX_BLOCKS_AT_ONCE]) for at in range(0, len(blocks), MAX_BLOCKS_AT_ONCE)]
-    return np.concatenate([part.reshape(-1) for part in parts]) if parts else np.empty(0, np.float32)
+    # In slices that stay in the cache, because the temporaries are several times the size of the blocks.
+    step = max(1, VALUES_AT_ONCE // block_size)
+    with np.errstate(invalid="ignore", over="ignore"):  # scales of a damaged file may be infinite: data, not a warning
+        for start in range(0, len(blocks), step):
+            part = unpacker(blocks[start : start + step])
+            values[start : start + step] = part.reshape(-1, block_size)
+    return values.reshape(-1)
 
 
 def _numbers(packed: Bytes, dtype: str) -> npt.NDArray[Any]:
@@ -73,7 +79,7 @@ def _nibbles(packed: Bytes) -> Bytes:
 
 def _fifth_bits(packed: Bytes) -> Bytes:
     """One bit per value, lowest first, moved to the place of bit 4: [N, 4] to [N, 32]."""
-    return np.unpackbits(packed, axis=-1, bitorder="little") << 4
+    return np.unpackbits(packed, axis=-1, bitorder="little") << np.uint8(4)
 
 
 def _q4_0(blocks: Bytes) -> Floats:
@@ -125,8 +131,8 @@ def _q4_k(blocks: Bytes) -> Floats:
 def _q5_k(blocks: Bytes) -> Floats:
     low = _nibbles(blocks[:, 48:].reshape(-1, 4, 32)).reshape(-1, 8, 32)
     # Bit g of byte j is the fifth bit of value j in group g.
-    high = (blocks[:, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None]) & 1
-    return _k_affine(blocks, low | high << 4)
+    high = (blocks[:, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None]) & np.uint8(1)
+    return _k_affine(blocks, low | high << np.uint8(4))
 
 
 def _q6_k(blocks: Bytes) -> Floats:
