@@ -46,7 +46,7 @@ def _groups(root: Path) -> dict[str, list[Path]]:
     for line in read_text(root / "proc/self/cgroup").splitlines():
         _, controllers, own = line.split(":", 2)
         for name in controllers.split(","):
-            tops = (mount, mount / "unified") if not name else (mount / controllers, mount / name)
+            tops = (mount / "unified",) if not name else (mount / controllers, mount / name)
             top = next((folder for folder in tops if folder.is_dir()), mount)
             path = PurePosixPath(own.lstrip("/"))
             groups[name] = [top / part for part in (path, *path.parents)]

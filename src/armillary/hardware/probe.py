@@ -98,7 +98,10 @@ def probe_machine(root: Path = Path("/"), *, pause: Callable[[float], None] = ti
     status = read_rows(root / "proc/self/status", ":")
     allowed = parse_cpu_list(status.get("Cpus_allowed_list", "")) & after.keys() or frozenset(after)
     busy_ratio, steal_ratio = _usage(before, after, allowed)
-    busy_cores = max(busy_ratio, _lasting_load(root) / len(after)) * len(allowed)
+    busy_everywhere_ratio, _ = _usage(before, after, frozenset(after))
+    # Tasks that run nowhere while we look, but did all the last minutes, may come back on any core.
+    pausing_ratio = max(0.0, _lasting_load(root) / len(after) - busy_everywhere_ratio)
+    busy_cores = min(1.0, busy_ratio + pausing_ratio) * len(allowed)
     limits = read_limits(root)
     cpuinfo = read_rows(root / "proc/cpuinfo", ":")
     total_bytes, available_bytes = _memory(root, limits)
@@ -152,10 +155,7 @@ def _usage(before: dict[int, _Ticks], after: dict[int, _Ticks], cores: frozenset
 
 
 def _lasting_load(root: Path) -> float:
-    """Tasks that wanted a core over all of the last 1, 5 and 15 minutes: a neighbour who merely pauses while we look.
-
-    The least of the three, so that a job that just ended does not count.
-    """
+    """Tasks that wanted a core over the last 1, 5 and 15 minutes; the least, so that a job that just ended is out."""
     fields = read_text(root / "proc/loadavg").split()[:3]
     return min((float(field) for field in fields), default=0.0)
 
@@ -163,8 +163,8 @@ def _lasting_load(root: Path) -> float:
 def _whole_free_cores(num_allowed: int, busy_cores: float, quota_cores: float | None) -> int:
     # A core of which others use more than the tolerance is not free: threads that wait for each other at a barrier
     # run at the pace of the slowest.
-    free = num_allowed - math.ceil(busy_cores - BUSY_TOLERANCE_CORES)
-    return max(0, min(free, num_allowed, num_allowed if quota_cores is None else math.floor(quota_cores)))
+    free = num_allowed - max(0, math.ceil(busy_cores - BUSY_TOLERANCE_CORES))
+    return free if quota_cores is None else min(free, math.floor(quota_cores))
 
 
 def _cpu_model(cpuinfo: dict[str, str]) -> str:
@@ -195,7 +195,7 @@ def _memory(root: Path, limits: CgroupLimits) -> tuple[int, int]:
 
 def _probe_portable() -> Machine:
     num_cores = os.cpu_count() or 1
-    busy_cores = min(os.getloadavg())
+    busy_cores = min(float(num_cores), *os.getloadavg())
     total_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return Machine(
         cpu_model=platform.processor() or platform.machine(),
