@@ -1,0 +1,58 @@
+"""What every command shares when it speaks: data to stdout, everything else to stderr, and a kind way to be stopped.
+
+Draws nothing that moves; that is ``live.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from armillary.core.errors import ArmillaryError, ExitCode
+from armillary.core.values import Json
+
+
+class Interrupted(ArmillaryError):
+    """The user pressed Ctrl-C; the message says what was kept."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+@contextmanager
+def keeping(what: Callable[[], str]) -> Iterator[None]:
+    """Turn Ctrl-C inside the block into :class:`Interrupted`, after the block has cleaned up.
+
+    Args:
+        what: says what was kept; asked only then.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise Interrupted(f"interrupted; {what()}") from stop
+
+
+def say(line: str) -> None:
+    """Print progress, a verdict or an error where it cannot mix with data."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def emit(body: dict[str, Json]) -> None:
+    """Print one JSON object, the whole of stdout under ``--json``."""
+    print(json.dumps(body, ensure_ascii=False))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the cells of each column under each other; the last column may be of any width."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def human_bytes(num_bytes: float) -> str:
+    """A size as people read it, in powers of 1000."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if num_bytes < 1000:
+            return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
+        num_bytes /= 1000
+    return f"{num_bytes:.1f} TB"

@@ -1,0 +1,47 @@
+"""Say in plain lines what a verdict, a solution or a replay found. Computes nothing."""
+
+from __future__ import annotations
+
+from armillary.cli.output import columns
+from armillary.core.errors import ExitCode
+from armillary.core.verdicts import Check, Status, Verdict
+
+
+def exit_code(verdict: Verdict) -> ExitCode:
+    """What ``solve`` and ``verify`` return for a verdict."""
+    if verdict.is_accepted:
+        return ExitCode.OK
+    return ExitCode.REFUTED if verdict.status is Status.REFUTED else ExitCode.UNDECIDED
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """The verdict, its checks under each other, and the counterexample."""
+    lines = [headline(verdict)]
+    if verdict.checks:
+        rows = [("check", "origin", "inputs", "", "expectation"), *map(_check_row, verdict.checks)]
+        lines += [f"  {line}" for line in columns(rows)]
+    return lines + counterexample_lines(verdict)
+
+
+def headline(verdict: Verdict) -> str:
+    """One line: the status, how much was tried, and why."""
+    tried = f" on {verdict.num_inputs} inputs" if verdict.num_inputs else ""
+    reason = f": {verdict.reason}" if verdict.reason else ""
+    return f"{verdict.status.value}{tried}{reason} [sandbox {verdict.sandbox_tier}, {verdict.elapsed_ms:.0f} ms]"
+
+
+def counterexample_lines(verdict: Verdict) -> list[str]:
+    """The call that went wrong, or nothing."""
+    found = verdict.counterexample
+    if found is None:
+        return []
+    return [
+        f"  counterexample ({found.check_id}): {found.call}",
+        f"    expected  {found.expected}",
+        f"    got       {found.actual}",
+    ]
+
+
+def _check_row(check: Check) -> tuple[str, str, str, str, str]:
+    text = " ".join(check.text.split())
+    return check.id, check.origin, str(check.num_inputs), "passed" if check.passed else "FAILED", text

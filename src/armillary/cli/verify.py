@@ -1,0 +1,36 @@
+"""``armillary verify TASK CODE``: judge code that somebody else wrote. Changes nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from armillary.cli.inputs import STDIN, read_task, read_text
+from armillary.cli.output import emit, keeping, say
+from armillary.cli.report import exit_code, verdict_lines
+from armillary.core.errors import UsageError
+from armillary.core.verdicts import verdict_to_json
+from armillary.runtime import stack
+
+
+def command(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="YAML or Python file, or - for stdin.")],
+    code: Annotated[str, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")],
+    seed: Annotated[int, typer.Option(help="Seed of the generated inputs.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
+) -> int:
+    """Judge your own code against a task: examples, properties, generated inputs.
+
+    Exit status: 0 accepted, 6 refuted, 7 undecided.
+    """
+    if task == code == STDIN:
+        raise UsageError("task and code cannot both come from stdin")
+    spec, source = read_task(task), read_text(code)
+    with keeping(lambda: "nothing was changed"):
+        verdict = stack.verify(spec, source, seed=seed)
+    if as_json:
+        emit(verdict_to_json(verdict))
+    for line in verdict_lines(verdict):
+        say(line)
+    return exit_code(verdict)

@@ -1,0 +1,195 @@
+"""Compose the parts that the settings name, and offer them as a few plain functions.
+
+The one place that knows every package; decides nothing about how a part works. Heavy parts load inside functions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from armillary.core.errors import NotFoundError, UsageError
+from armillary.core.messages import Token
+from armillary.core.plans import Precision
+from armillary.core.protocols import Generator
+from armillary.core.settings import Settings, load_settings
+from armillary.core.tasks import TaskSpec
+from armillary.core.trace import Listener, Trace
+from armillary.core.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from armillary.engine.engine import Engine
+    from armillary.reason.loop import Solution
+    from armillary.verify.replay import ReplayReport
+    from armillary.verify.verifier import CodeVerifier
+
+ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")
+
+
+def load(
+    name: str | None = None,
+    *,
+    settings: Settings | None = None,
+    precision: Precision = "native",
+    max_context_tokens: int | None = None,
+) -> Engine:
+    """Start the engine on a model that is on this machine.
+
+    Args:
+        name: registry name or path; the default model if None.
+        settings: instead of those that ``load_settings`` finds.
+        precision: ``float32`` dequantises; ``native`` multiplies the file's own integers.
+        max_context_tokens: tokens one sequence may hold, if fewer than the model and the memory allow.
+
+    Raises:
+        NotFoundError: no such model, it was not pulled yet, or the engine's packages are not installed.
+        ModelFileError: the file is damaged.
+    """
+    from armillary.models.hub import local_path
+
+    settings = settings or load_settings()
+    name = name or settings["models.default"]
+    path = local_path(name, models_folder(settings))
+    try:
+        from armillary.engine.load import load_engine
+    except ModuleNotFoundError as error:
+        if error.name not in ENGINE_PACKAGES:
+            raise
+        raise NotFoundError(
+            f"the engine needs the package {error.name}", hint="pip install 'armillary[engine]', or set remote.url"
+        ) from error
+    return load_engine(
+        path,
+        name=name,
+        num_threads=settings["engine.threads"],
+        precision=precision,
+        max_context_tokens=max_context_tokens,
+    )
+
+
+def generator_for(settings: Settings, model: str | None = None) -> Generator:
+    """The model that answers: a remote server if the settings name one, else the engine on this machine."""
+    if not settings["remote.url"]:
+        return load(model, settings=settings)
+    from armillary.runtime.remote import RemoteGenerator
+
+    return RemoteGenerator(settings["remote.url"], settings["remote.key"], model or settings["models.default"])
+
+
+def verifier_for(settings: Settings) -> CodeVerifier:
+    """The verifier with the weakest jail that the settings allow.
+
+    Raises:
+        SandboxError: this machine cannot offer a jail of that strength.
+    """
+    from armillary.verify.sandbox.client import Sandbox
+    from armillary.verify.verifier import CodeVerifier
+
+    return CodeVerifier(Sandbox(settings["sandbox.minimum_tier"]))
+
+
+def as_task(task: TaskSpec | Path | str) -> TaskSpec:
+    """A task from itself, from a file, or from text: YAML, or a Python stub with a docstring.
+
+    Raises:
+        NotFoundError: the file does not exist.
+        TaskFormatError: what is there is no task.
+    """
+    if isinstance(task, TaskSpec):
+        return task
+    from armillary.verify.spec import load_task, parse_task
+
+    if isinstance(task, str) and "\n" in task:
+        return parse_task(task, "<text>")
+    return load_task(task)
+
+
+def solve(
+    task: TaskSpec | Path | str,
+    *,
+    model: Generator | str | None = None,
+    seed: int = 0,
+    candidates: int | None = None,
+    trace_path: Path | None = None,
+    listeners: tuple[Listener, ...] = (),
+    on_token: Callable[[Token], None] | None = None,
+    settings: Settings | None = None,
+) -> Solution:
+    """Propose code for a task, test it, repair it, and return the best with its verdict.
+
+    Args:
+        task: a task, its file, or its text.
+        model: a generator, a registry name or path, or None for the settings' own.
+        seed: fixes every candidate and every generated input.
+        candidates: first proposals, instead of the task's own number.
+        trace_path: file for the trace; by default one in ``<home>/traces``.
+        listeners: called with every event of the trace.
+        on_token: called with every token as it appears.
+        settings: instead of those that ``load_settings`` finds.
+
+    Raises:
+        UsageError: the task is none, the number of candidates is below 1, or the trace file is there already.
+        SandboxError: this machine cannot offer a jail as strong as the settings ask for.
+    """
+    from armillary.reason.loop import solve as run_loop
+
+    settings = settings or load_settings()
+    spec = with_candidates(as_task(task), candidates)
+    path = trace_path or default_trace_path(settings, spec)
+    if path.exists():
+        raise UsageError(f"{path} exists already", hint="a trace never overwrites; name another file")
+    verifier = verifier_for(settings)
+    generator = generator_for(settings, model) if model is None or isinstance(model, str) else model
+    with Trace(path, listeners) as trace:
+        return run_loop(spec, generator, verifier, trace, seed=seed, on_token=on_token)
+
+
+def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: Settings | None = None) -> Verdict:
+    """Judge source code against a task.
+
+    Raises:
+        UsageError: the task is none.
+        SandboxError: this machine cannot offer a jail as strong as the settings ask for.
+    """
+    spec = as_task(task)
+    return verifier_for(settings or load_settings()).verify(spec, code, seed=seed)
+
+
+def replay_trace(path: Path | str, *, settings: Settings | None = None) -> ReplayReport:
+    """Derive every verdict of a trace again, without the model.
+
+    Raises:
+        NotFoundError: there is no such trace.
+        TraceError: the trace is damaged.
+    """
+    from armillary.verify.replay import replay
+
+    return replay(Path(path), verifier_for(settings or load_settings()))
+
+
+def with_candidates(task: TaskSpec, num_candidates: int | None) -> TaskSpec:
+    """The same task with another number of first proposals.
+
+    Raises:
+        UsageError: the number is below 1.
+    """
+    if num_candidates is None:
+        return task
+    if num_candidates < 1:
+        raise UsageError(f"{num_candidates} candidates: at least 1 is needed")
+    return dataclasses.replace(task, budget=dataclasses.replace(task.budget, num_candidates=num_candidates))
+
+
+def default_trace_path(settings: Settings, task: TaskSpec) -> Path:
+    """A file of its own for each run, sorted by time: ``<home>/traces/<UTC time>-<entry point>.jsonl``."""
+    now = time.time()
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    return settings.home / "traces" / f"{stamp}.{int(now * 1e6) % 1_000_000:06d}Z-{task.entry_point}.jsonl"
+
+
+def models_folder(settings: Settings) -> Path:
+    """Where pulled models live."""
+    return settings.home / "models"
