@@ -9,7 +9,7 @@ BIN := .venv/bin
 STAMPS := .venv/.stamps
 # -qq hides warnings about package folders that a machine does not have; errors still show.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
-NATIVE := $(wildcard src/armillary/kernels/native/*.cpp src/armillary/kernels/native/*.h)
+NATIVE := $(wildcard src/armillary/kernels/native/*.cpp src/armillary/kernels/native/*.hpp)
 
 .PHONY: help demo test check install lock claims clean
 .DELETE_ON_ERROR:

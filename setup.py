@@ -19,7 +19,7 @@ def native_extensions() -> list[Extension]:
     kernels = Extension(
         "armillary.kernels._native",
         sources=sources,
-        depends=sorted(str(path) for path in NATIVE.glob("*.h")),
+        depends=sorted(str(path) for path in NATIVE.glob("*.hpp")),
         language="c++",
         # No -march: each kernel names its instruction set itself and is chosen at run time.
         extra_compile_args=["-O3", "-std=c++17", "-pthread"],

@@ -44,7 +44,7 @@ def num_lines(path: Path) -> int:
 
 def native_files(root: Path) -> list[Path]:
     folder = root / "src" / "armillary" / "kernels" / "native"
-    return sorted([*folder.glob("*.cpp"), *folder.glob("*.h")])
+    return sorted([*folder.glob("*.cpp"), *folder.glob("*.hpp")])
 
 
 def test_no_file_is_longer_than_500_lines(modules: Any, root: Path) -> None:
