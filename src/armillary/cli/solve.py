@@ -22,7 +22,7 @@ from armillary.core.verdicts import verdict_to_json
 from armillary.runtime import stack
 
 if TYPE_CHECKING:
-    from armillary.reason.loop import Solution
+    from armillary.runtime.stack import Solution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

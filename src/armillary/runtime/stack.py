@@ -22,7 +22,7 @@ from armillary.core.verdicts import Verdict
 
 if TYPE_CHECKING:
     from armillary.engine.engine import Engine
-    from armillary.reason.loop import Solution
+    from armillary.reason.loop import Solution as Solution
     from armillary.verify.replay import ReplayReport
     from armillary.verify.verifier import CodeVerifier
 
@@ -76,7 +76,7 @@ def generator_for(settings: Settings, model: str | None = None) -> Generator:
         return load(model, settings=settings)
     from armillary.runtime.remote import RemoteGenerator
 
-    return RemoteGenerator(settings["remote.url"], settings["remote.key"], model or settings["models.default"])
+    return RemoteGenerator(settings["remote.url"], model or settings["models.default"], key=settings["remote.key"])
 
 
 def verifier_for(settings: Settings) -> CodeVerifier:
@@ -193,3 +193,10 @@ def default_trace_path(settings: Settings, task: TaskSpec) -> Path:
 def models_folder(settings: Settings) -> Path:
     """Where pulled models live."""
     return settings.home / "models"
+
+
+def kernels_status() -> str:
+    """One line on whether the native kernels were built and what they use here."""
+    from armillary.kernels.native import status
+
+    return status()

@@ -1,0 +1,119 @@
+"""The frame around every command: help, usage errors, expected errors, a reader that leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import armillary as face
+from armillary.cli import ask, main
+from armillary.core.errors import SandboxError
+
+Run = Callable[..., Any]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def command() -> int:
+        raise error
+
+    monkeypatch.setattr(ask, "command", command)
+
+
+def test_without_arguments_the_help_lists_every_command(armillary: Run) -> None:
+    ran = armillary()
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out for name in main.COMMANDS)
+
+
+def test_every_command_explains_itself(armillary: Run) -> None:
+    for name in main.COMMANDS:
+        ran = armillary(name, "--help")
+        assert ran.code == 0
+        assert f"armillary {name}" in ran.out
+        assert "--json" in ran.out
+
+
+def test_the_version_is_printed(armillary: Run) -> None:
+    assert armillary("--version").out == f"{face.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("slove",), "error: No such command 'slove'. Did you mean 'solve'?"),
+        (("solve",), "error: Missing argument 'TASK'."),
+        (("ask", "hi", "--temprature", "1"), "error: No such option: --temprature"),
+        (("ask", "hi", "--temperature", "hot"), "error: Invalid value for '--temperature': "),
+        (("verify", "one.yaml"), "error: Missing argument 'CODE'."),
+        (("--verbose",), "error: No such option: --verbose"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(armillary: Run, arguments: tuple[str, ...], line: str) -> None:
+    ran = armillary(*arguments)
+    assert ran.code == 2
+    assert ran.err.startswith(line)
+    assert ran.err.count("\n") == 1
+    assert ran.out == ""
+
+
+def test_an_expected_error_is_one_line_and_its_exit_code(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, SandboxError("tier A is not to be had", hint="set sandbox.minimum_tier"))
+    ran = armillary("ask")
+    assert (ran.code, ran.err) == (1, "error: tier A is not to be had (set sandbox.minimum_tier)\n")
+
+
+def test_an_error_of_the_operating_system_names_the_file(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, OSError(28, "No space left on device", "/full/trace.jsonl"))
+    assert armillary("ask").err == "error: No space left on device: /full/trace.jsonl\n"
+
+
+def test_an_error_without_a_number_or_a_file_still_says_what_it_is(
+    armillary: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, OSError("the pipe is odd"))
+    assert armillary("ask").err == "error: the pipe is odd\n"
+
+
+def test_ctrl_c_is_one_line_and_exit_130(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, KeyboardInterrupt())
+    ran = armillary("ask")
+    assert (ran.code, ran.err) == (130, "interrupted; nothing was changed\n")
+
+
+def test_ctrl_c_while_a_command_is_still_loading_is_the_same(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "import_module", stop)
+    ran = armillary("ask", "hi")
+    assert (ran.code, ran.err) == (130, "interrupted; nothing was changed\n")
+
+
+def test_a_mistake_of_ours_is_not_hidden(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        armillary("ask")
+
+
+def test_a_broken_settings_file_is_one_line(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "armillary.toml").write_text("[modles]\ndefault = 'x'\n")
+    ran = armillary("ask", "hi")
+    assert ran.code == 2
+    assert ran.err.startswith("error: ")
+    assert "unknown setting 'modles.default'" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_reader_that_leaves_causes_no_complaint() -> None:
+    script = str(Path(sys.executable).parent / "armillary")
+    with subprocess.Popen([script, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
