@@ -5,7 +5,6 @@ Measures nothing and changes no status: a status that the results do not bear ou
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tomllib
@@ -13,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from armillary.bench.rows import read_records
 
 STATUSES = ("measured", "missed", "predicted", "untestable", "not attempted")
 NEEDS_NOTE = ("missed", "predicted", "untestable")
@@ -71,13 +72,12 @@ def read_features(path: Path) -> dict[str, str]:
 
 
 def read_results(folder: Path) -> list[Row]:
-    """Every benchmark row; of rows with the same claim and metric only the last one stays."""
-    latest: dict[tuple[str, str], Row] = {}
+    """Every benchmark row; of rows with the same topic, claim and metric only the last one stays."""
+    latest: dict[tuple[str, str, str], Row] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
+        for row in read_records(path):
             if {"claim", "metric", "value"} <= row.keys():
-                latest[row["claim"], row["metric"]] = row | {"topic": path.stem}
+                latest[path.stem, row["claim"], row["metric"]] = row | {"topic": path.stem}
     return list(latest.values())
 
 
