@@ -1,7 +1,7 @@
 """Every code block of the README and the docs runs, in its order on the page, in one empty folder per page.
 
-A block may be kept from running by a comment right before it, ``<!-- not run: REASON -->``; the reasons are few and
-listed here.
+A comment right before a block says more: ``<!-- file: NAME -->`` writes it, ``<!-- exit: N -->`` names its exit status,
+``<!-- not run: REASON -->`` keeps it from running. The lines that a console block shows must be printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMEOUT_S = 240
 FENCE = re.compile(r"^(?:<!-- (?P<note>[^\n]*?) -->\n+)?```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What cannot run inside its own tests: fetching the repository, and the commands that run these tests.
 UNTESTED = re.compile(
-    r"^(git clone \S+|cd \S+|make (demo|test|check|lock|claims)( .*)?|PIP_\w+=\S+ make .*|pip install .*)$"
+    r"^(git clone \S+( \S+)?|cd \S+|make (demo|test|check|lock|claims)( .*)?|PIP_\w+=\S+ make .*|pip install .*)$"
 )
 
 
@@ -48,6 +48,12 @@ class Block:
         if self.kind == "console":
             return [line[2:] for line in lines if line.startswith("$ ")]
         return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+    @property
+    def printed(self) -> list[str]:
+        """Lines that a console block shows below its commands."""
+        lines = self.body.replace("\\\n", " ").splitlines()
+        return [line for line in lines if not line.startswith("$ ")] if self.kind == "console" else []
 
 
 def blocks_of(path: Path) -> list[Block]:
@@ -80,7 +86,15 @@ def run_block(block: Block, folder: Path) -> None:
         timeout=TIMEOUT_S,
         check=False,
     )
-    assert finished.returncode == wanted, f"{block.body}\n{finished.stdout}\n{finished.stderr}"
+    output = finished.stdout + finished.stderr
+    assert finished.returncode == wanted, f"{block.body}\n{output}"
+    assert not [line for line in block.printed if not is_printed(line, output)], output
+
+
+def is_printed(line: str, output: str) -> bool:
+    """Whether a line of the page stands in the output; ``...`` stands for anything."""
+    pattern = ".*".join(re.escape(part.strip()) for part in line.split("..."))
+    return any(re.fullmatch(pattern, got.strip()) for got in output.splitlines())
 
 
 @pytest.mark.model
