@@ -126,26 +126,29 @@ class RemoteGenerator:
     def _open(self, client: httpx.Client, body: bytes) -> httpx.Response:
         """Send the request until the server is not busy; an open response with status 200."""
         wait_s = self._limits.backoff_s
-        for num_left in range(self._limits.num_retries, -1, -1):
-            try:
-                response = client.send(client.build_request("POST", self._url, content=body), stream=True)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                problem = self._shown(str(error) or type(error).__name__)
-                raise RemoteError(
-                    f"cannot reach {_without_password(self._url)}: {problem}",
-                    hint="check remote.url and that the server runs",
-                ) from error
+        num_retries = 0
+        while True:
+            response = self._send(client, body)
             if response.status_code == httpx.codes.OK:
                 return response
-            if response.status_code not in BUSY_STATUSES or num_left == 0:
-                break
-            response.close()
+            try:
+                if response.status_code not in BUSY_STATUSES or num_retries == self._limits.num_retries:
+                    raise self._refusal(response)
+            finally:
+                response.close()
             self._sleep(min(max(wait_s, _retry_after_s(response)), self._limits.max_wait_s))
             wait_s *= 2
+            num_retries += 1
+
+    def _send(self, client: httpx.Client, body: bytes) -> httpx.Response:
         try:
-            raise self._refusal(response)
-        finally:
-            response.close()
+            return client.send(client.build_request("POST", self._url, content=body), stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problem = self._shown(str(error) or type(error).__name__)
+            raise RemoteError(
+                f"cannot reach {_without_password(self._url)}: {problem}",
+                hint="check remote.url and that the server runs",
+            ) from error
 
     def _refusal(self, response: httpx.Response) -> RemoteError:
         status = response.status_code

@@ -1,0 +1,171 @@
+"""Ask a language model for candidate functions and hand over each one as soon as it is finished.
+
+Neither judges nor chooses; what the model may see of a task is decided here (never the reference).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import abc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+from armillary.core.messages import Event, Finished, FinishReason, Message, Request, Token, Usage
+from armillary.core.protocols import Generator
+from armillary.core.tasks import Example, TaskSpec
+from armillary.verify.extract import extract_code
+from armillary.verify.rendering import render, render_call
+
+SYSTEM_PROMPT = "You are an expert Python programmer. You write short, correct, self-contained Python 3.11 code."
+MAX_SHOWN_ITEMS = 12
+MAX_ITEM_CHARS = 300
+
+OnToken = Callable[[Token], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One finished candidate, not yet judged.
+
+    Attributes:
+        candidate: its number within the whole search.
+        text: everything that the model wrote.
+        code: the program in it, or empty.
+        num_streamed_tokens: its token events; a server may put several tokens into one.
+        mean_logprob: mean natural log of the tokens' probabilities, or None where a token came without.
+        usage: its last event's; the tokens that it wrote and those of a prompt that it paid for.
+        error: what went wrong when the reason is ``error``.
+    """
+
+    candidate: int
+    text: str
+    code: str
+    finish_reason: FinishReason
+    num_streamed_tokens: int
+    mean_logprob: float | None
+    usage: Usage
+    error: str = ""
+
+
+@runtime_checkable
+class SupportsClose(Protocol):
+    """An iterator that holds something which wants to be let go."""
+
+    def close(self) -> None:
+        """Cancel what is still running."""
+        ...
+
+
+def first_messages(task: TaskSpec) -> tuple[Message, ...]:
+    """The conversation that asks for a first answer: signature, the user's words, examples and properties."""
+    parts = [_statement(task)]
+    examples = [_example_line(task, item) for item in task.examples if item.origin == "user"]
+    parts += _listed("It must give:", examples)
+    parts += _listed("For all valid inputs, these Python expressions must hold:", _properties(task))
+    parts.append(
+        f"Answer with one ```python block that holds the complete function `{task.entry_point}` and its imports. "
+        "No tests, no explanation."
+    )
+    return (Message("system", SYSTEM_PROMPT), Message("user", "\n\n".join(parts)))
+
+
+def propose(
+    generator: Generator,
+    request: Request,
+    entry_point: str,
+    *,
+    first_candidate: int = 0,
+    on_token: OnToken | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> abc.Generator[Draft, None, None]:
+    """Stream one request and yield its candidates in the order in which they finish.
+
+    The model stands still between two drafts. Closing the iterator cancels the candidates that are not finished.
+
+    Args:
+        generator: the model.
+        request: what it is asked, and how often.
+        entry_point: name of the function to find in what it writes.
+        first_candidate: number of the request's candidate 0 within the search; tokens and drafts carry it.
+        on_token: called with every token as it appears.
+        should_stop: asked after every token; true cancels what is not finished.
+    """
+    events = generator.stream(request)
+    parts = [_Partial() for _ in range(request.num_candidates)]
+    try:
+        for event in events:
+            number = first_candidate + event.candidate
+            if isinstance(event, Finished):
+                yield parts[event.candidate].finish(number, event, entry_point)
+                continue
+            parts[event.candidate].add(event)
+            if on_token is not None:
+                on_token(replace(event, candidate=number))
+            if should_stop():
+                return
+    finally:
+        _close(events)
+
+
+@dataclass(slots=True)
+class _Partial:
+    texts: list[str] = field(default_factory=list)
+    logprobs: list[float | None] = field(default_factory=list)
+
+    def add(self, token: Token) -> None:
+        self.texts.append(token.text)
+        self.logprobs.append(token.logprob)
+
+    def finish(self, candidate: int, end: Finished, entry_point: str) -> Draft:
+        text = "".join(self.texts)
+        known = [value for value in self.logprobs if value is not None]
+        mean = sum(known) / len(known) if known and len(known) == len(self.logprobs) else None
+        code = extract_code(text, entry_point)
+        return Draft(candidate, text, code, end.reason, len(self.texts), mean, end.usage, end.error)
+
+
+def _close(events: Iterator[Event]) -> None:
+    if isinstance(events, SupportsClose):
+        events.close()
+
+
+def _statement(task: TaskSpec) -> str:
+    if re.search(rf"^\s*def\s+{re.escape(task.entry_point)}\s*\(", task.prompt, re.MULTILINE):
+        return f"Complete this Python function:\n\n```python\n{task.prompt.strip()}\n```"
+    return f"Write the Python function `{_signature(task)}`.\n\n{task.prompt.strip()}"
+
+
+def _signature(task: TaskSpec) -> str:
+    parameters = ", ".join(
+        f"{item.name}: {item.annotation}" if item.annotation else item.name for item in task.parameters
+    )
+    returns = f" -> {task.returns}" if task.returns else ""
+    return f"def {task.entry_point}({parameters}){returns}"
+
+
+def _example_line(task: TaskSpec, example: Example) -> str:
+    call = render_call(task.entry_point, example.arguments)
+    return f"{call} raises {example.raises}" if example.raises else f"{call} == {render(example.expected)}"
+
+
+def _properties(task: TaskSpec) -> list[str]:
+    condition = " and ".join(f"({item.text})" for item in task.requires)
+    suffix = f"    # whenever {condition}" if condition else ""
+    held = [f"{item.text}{suffix}" for item in (*task.ensures, *task.laws) if item.origin == "user"]
+    return held + [f"raises {name} when {text}" for name, text in task.raises]
+
+
+def _listed(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    shown = [f"- {clip(line, MAX_ITEM_CHARS)}" for line in lines[:MAX_SHOWN_ITEMS]]
+    return ["\n".join((title, *shown))]
+
+
+def clip(text: str, limit: int) -> str:
+    """At most ``limit`` characters of a text, its middle left out when it is longer."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"

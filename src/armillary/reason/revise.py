@@ -1,0 +1,59 @@
+"""Tell a model what is wrong with its answer, and decide whether a revision may replace it. Runs nothing."""
+
+from __future__ import annotations
+
+from armillary.core.messages import Message
+from armillary.core.tasks import TaskSpec
+from armillary.core.verdicts import Verdict
+from armillary.reason.propose import clip, first_messages
+
+MAX_CALL_CHARS = 160
+MAX_VALUE_CHARS = 110
+MAX_REASON_CHARS = 300
+MAX_CODE_CHARS = 4000
+
+
+def accepts(incumbent: Verdict, revision: Verdict) -> bool:
+    """Whether a revision may replace the incumbent: it keeps all hard evidence and adds to it.
+
+    An accepted incumbent is never given up for one that is not, so no sequence of revisions loses a check.
+    """
+    if incumbent.is_accepted and not revision.is_accepted:
+        return False
+    return revision.passed_hard > incumbent.passed_hard
+
+
+def feedback(task: TaskSpec, verdict: Verdict) -> str:
+    """The smallest counterexample in words, 200 tokens at most; never the whole log."""
+    found = verdict.counterexample
+    if found is None:
+        facts = [f"Your code was rejected: {clip(verdict.reason, MAX_REASON_CHARS)}"]
+    else:
+        facts = [
+            "Your function is wrong.",
+            f"Call: {clip(found.call, MAX_CALL_CHARS)}",
+            f"Expected: {clip(found.expected, MAX_VALUE_CHARS)}",
+            f"Actual: {clip(found.actual, MAX_VALUE_CHARS)}",
+        ]
+        text = next((check.text for check in verdict.checks if check.id == found.check_id), "")
+        if text:
+            facts.append(f"Broken requirement: {clip(text, MAX_CALL_CHARS)}")
+    ask = f"Find the mistake and answer with the complete corrected `{task.entry_point}` in one ```python block."
+    return "\n".join((*facts, ask))
+
+
+def revision_messages(task: TaskSpec, code: str, verdict: Verdict) -> tuple[Message, ...]:
+    """The first conversation, the failing code as the model's answer, and the feedback on it."""
+    answer = f"```python\n{clip(code, MAX_CODE_CHARS)}\n```"
+    return (*first_messages(task), Message("assistant", answer), Message("user", feedback(task, verdict)))
+
+
+def why_decided(incumbent: Verdict, revision: Verdict) -> str:
+    """One sentence on what a revision gained and lost against the incumbent."""
+    gained = sorted(revision.passed_hard - incumbent.passed_hard)
+    lost = sorted(incumbent.passed_hard - revision.passed_hard)
+    if accepts(incumbent, revision):
+        return f"keeps all {len(incumbent.passed_hard)} hard checks and adds {', '.join(gained)}"
+    if lost:
+        return f"loses {', '.join(lost)}"
+    return "passes no hard check more" if not gained else "is not accepted, the incumbent is"
