@@ -11,7 +11,7 @@ STAMPS := .venv/.stamps
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 NATIVE := $(wildcard src/armillary/kernels/native/*.cpp src/armillary/kernels/native/*.hpp)
 
-.PHONY: help demo test check install lock claims clean
+.PHONY: help demo test check install lock pages clean
 .DELETE_ON_ERROR:
 
 help:
@@ -19,7 +19,7 @@ help:
 	@echo "make test    install, run all tests"
 	@echo "make check   install, run format, lint, types and architecture checks"
 	@echo "make lock    pin the requirements again after pyproject.toml changed"
-	@echo "make claims  write docs/claims.md again after a benchmark ran"
+	@echo "make pages   write the generated tables again, after a benchmark ran or a file came"
 	@echo "make clean   remove .venv and everything built"
 
 demo: install
@@ -35,6 +35,7 @@ check: install
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/claims.py --check
+	@$(BIN)/python tools/file_map.py --check
 	@$(BIN)/python -m pytest -q tests/architecture --ignore=tests/architecture/test_startup.py
 
 install: $(STAMPS)/package
@@ -64,8 +65,9 @@ $(STAMPS)/package: pyproject.toml setup.py $(NATIVE) $(STAMPS)/lock
 lock: $(STAMPS)/lock
 	@$(BIN)/python tools/lock.py
 
-claims: install
+pages: install
 	@$(BIN)/python tools/claims.py
+	@$(BIN)/python tools/file_map.py
 
 clean:
 	rm -rf .venv build src/*.egg-info src/armillary/kernels/_native*.so

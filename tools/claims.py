@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from marked_block import replace_block
+
 from armillary.bench.rows import read_records
 
 STATUSES = ("measured", "missed", "predicted", "untestable", "not attempted")
@@ -20,7 +22,7 @@ NEEDS_NOTE = ("missed", "predicted", "untestable")
 NEEDS_ROW = ("measured", "missed")
 # A figure: not the digit of a name such as A100 or GPT-4.
 NUMBER = re.compile(r"(?<![A-Za-z0-9.])(?<![A-Za-z]-)\d+(?:\.\d+)?")
-BEGIN, END = "<!-- measured: begin, written by tools/claims.py -->", "<!-- measured: end -->"
+MARKS = ("<!-- measured: begin, written by tools/claims.py -->", "<!-- measured: end -->")
 
 
 @dataclass(frozen=True)
@@ -195,19 +197,6 @@ def render_readme(wanted: Sequence[str], rows: Sequence[Row]) -> str:
     return "\n".join(_measurement_table([by_name[name] for name in wanted])) if wanted else "Nothing measured yet."
 
 
-def replace_block(page: str, block: str) -> str:
-    """The page with what stands between the two marks replaced.
-
-    Raises:
-        ValueError: the page lacks the marks.
-    """
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page lacks {BEGIN} or {END}")
-    return f"{head}{BEGIN}\n{block}\n{END}{tail}"
-
-
 def build(root: Path) -> tuple[dict[Path, str], Problems]:
     """Both pages as they should stand, and what is wrong with their sources."""
     ledger = read_ledger(root / "docs" / "claims.toml")
@@ -216,7 +205,7 @@ def build(root: Path) -> tuple[dict[Path, str], Problems]:
     readme = root / "README.md"
     pages = {
         root / "docs" / "claims.md": render(ledger.claims, list(features), rows),
-        readme: replace_block(readme.read_text(encoding="utf-8"), render_readme(ledger.readme, rows)),
+        readme: replace_block(readme.read_text(encoding="utf-8"), render_readme(ledger.readme, rows), MARKS),
     }
     return pages, find_problems(ledger.claims, features, rows)
 
@@ -228,7 +217,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
         if "--check" not in arguments:
             path.write_text(text, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            problems.append(f"{path.relative_to(root)} is stale: run `make claims`")
+            problems.append(f"{path.relative_to(root)} is stale: run `make pages`")
     for problem in problems:
         print(f"claims: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -25,7 +25,7 @@ TIMEOUT_S = 240
 FENCE = re.compile(r"^(?:<!-- (?P<note>[^\n]*?) -->\n+)?```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What cannot run inside its own tests: fetching the repository, and the commands that run these tests.
 UNTESTED = re.compile(
-    r"^(git clone \S+( \S+)?|cd \S+|make (demo|test|check|lock|claims)( .*)?|PIP_\w+=\S+ make .*|pip install .*)$"
+    r"^(git clone \S+( \S+)?|cd \S+|make (demo|test|check|lock|pages)( .*)?|PIP_\w+=\S+ make .*|pip install .*)$"
 )
 
 

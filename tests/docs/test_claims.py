@@ -25,7 +25,7 @@ bench = "attention"
 metric = "speedup"
 status = "not attempted"
 """
-README = f"# Title\n\n{claims.BEGIN}\nstale words\n{claims.END}\n\ntail\n"
+README = f"# Title\n\n{claims.MARKS[0]}\nstale words\n{claims.MARKS[1]}\n\ntail\n"
 
 
 def result(**changes: Any) -> str:
