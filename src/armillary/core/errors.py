@@ -30,7 +30,9 @@ class ArmillaryError(Exception):
     exit_code: ExitCode = ExitCode.FAILED
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(f"{message} ({hint})" if hint else message)
+        line = f"{message} ({hint})" if hint else message
+        # Messages of other libraries, such as a YAML parser's, come in several lines.
+        super().__init__(" ".join(part.strip() for part in line.splitlines()))
         self.message = message
         self.hint = hint
 
@@ -126,7 +128,7 @@ class SandboxError(ArmillaryError):
 
 
 class TraceError(ArmillaryError):
-    """A trace is damaged: its chain of hashes or its form is broken."""
+    """A trace is damaged, because its chain of hashes or its form is broken, or cannot be written."""
 
 
 class RemoteError(ArmillaryError):

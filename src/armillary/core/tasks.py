@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, get_args
 
 from armillary.core.errors import TaskFormatError, ValueCodecError
+from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json, decode, dumps, encode
 
 Origin = Literal["user", "docstring", "model"]
@@ -103,13 +104,21 @@ class TaskSpec:
 
     @property
     def sha256(self) -> str:
-        """Hash of the canonical JSON form, budget excluded: it changes the search, not what is right."""
+        """Hash of the canonical JSON form, budget excluded: it changes the search, not what is right.
+
+        Raises:
+            ValueCodecError: as for :func:`task_to_json`.
+        """
         body = {key: value for key, value in task_to_json(self).items() if key != "budget"}
         return hashlib.sha256(dumps(body).encode()).hexdigest()
 
 
 def task_to_json(task: TaskSpec) -> dict[str, Json]:
-    """The task's one JSON form."""
+    """The task's one JSON form.
+
+    Raises:
+        ValueCodecError: an example holds a value that the codec does not carry.
+    """
     return {
         "prompt": task.prompt,
         "entry_point": task.entry_point,
@@ -146,24 +155,42 @@ def task_from_json(body: Any) -> TaskSpec:
     """
     try:
         return TaskSpec(
-            prompt=body["prompt"],
-            entry_point=body["entry_point"],
-            parameters=tuple(Parameter(*item) for item in body["parameters"]),
-            returns=body["returns"],
-            examples=tuple(_example_from_json(item) for item in body["examples"]),
+            prompt=exactly(body["prompt"], str),
+            entry_point=exactly(body["entry_point"], str),
+            parameters=tuple(Parameter(*_texts(item)) for item in exactly(body["parameters"], list)),
+            returns=exactly(body["returns"], str),
+            examples=tuple(_example_from_json(item) for item in exactly(body["examples"], list)),
             requires=_predicates_from_json(body["requires"]),
             ensures=_predicates_from_json(body["ensures"]),
             laws=_predicates_from_json(body["laws"]),
-            raises=tuple((name, text) for name, text in body["raises"]),
-            reference=body["reference"],
-            budget=Budget(**body["budget"]),
+            raises=tuple((name, text) for name, text in map(_texts, exactly(body["raises"], list))),
+            reference=exactly(body["reference"], str),
+            budget=_budget_from_json(body["budget"]),
         )
     except (KeyError, TypeError, ValueError, ValueCodecError) as error:
         raise TaskFormatError(f"not a task's JSON form: {error!r}") from error
 
 
 def _example_from_json(item: Any) -> Example:
-    return Example(decode(item["arguments"]), decode(item["expected"]), item["raises"], cast(Origin, item["origin"]))
+    return Example(
+        arguments=exactly(decode(item["arguments"]), tuple),
+        expected=decode(item["expected"]),
+        raises=exactly(item["raises"], str),
+        origin=one_of(item["origin"], get_args(Origin)),
+    )
+
+
+def _budget_from_json(item: Any) -> Budget:
+    return Budget(
+        num_candidates=exactly(item["num_candidates"], int),
+        max_rounds=exactly(item["max_rounds"], int),
+        max_tokens=exactly(item["max_tokens"], int),
+        max_seconds=number(item["max_seconds"]),
+    )
+
+
+def _texts(item: Any) -> list[str]:
+    return [exactly(text, str) for text in exactly(item, list)]
 
 
 def _predicates_to_json(predicates: tuple[Predicate, ...]) -> Json:
@@ -171,4 +198,6 @@ def _predicates_to_json(predicates: tuple[Predicate, ...]) -> Json:
 
 
 def _predicates_from_json(items: Any) -> tuple[Predicate, ...]:
-    return tuple(Predicate(text, cast(Origin, origin)) for text, origin in items)
+    return tuple(
+        Predicate(text, one_of(origin, get_args(Origin))) for text, origin in map(_texts, exactly(items, list))
+    )

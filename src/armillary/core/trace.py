@@ -1,7 +1,8 @@
 """A hash-chained log of every decision, one JSON object a line. Knows no event's meaning.
 
 Line n holds ``{"seq", "time", "kind", "body", "previous", "hash"}``; ``hash`` is the SHA-256 of the line without it,
-so a changed, missing or reordered line breaks the chain at a line that can be named.
+so a changed, missing or reordered line breaks the chain at a line that can be named. Lines that are missing at the end
+leave no gap: whether a trace is finished is told by its last event.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from armillary.core.errors import NotFoundError, TraceError
 from armillary.core.values import Json, dumps
@@ -51,43 +52,60 @@ def event_hash(seq: int, at: float, kind: str, body: dict[str, Json], previous: 
 
 
 class Trace:
-    """Append events; each is on disk before ``append`` returns, if there is a path.
+    """Append events; if there is a path, each is with the operating system before ``append`` returns.
+
+    So a killed process loses no event; only ``close`` guards against a machine that loses power.
 
     Args:
         path: file to write, or None to keep the trace in memory only.
-        listeners: called with each event after it was written; the live view is one.
+        listeners: called in order with each event after it was written; the live view is one.
+
+    Raises:
+        TraceError: the file cannot be opened.
     """
 
     def __init__(self, path: Path | None = None, listeners: tuple[Listener, ...] = ()) -> None:
         self.path = path
         self.events: list[TraceEvent] = []
         self._listeners = listeners
-        self._file: IO[str] | None = None
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("w", encoding="utf-8")
+        self._file = None if path is None else _open(path)
 
     def append(self, kind: str, body: dict[str, Json]) -> TraceEvent:
-        """Write one event and return it."""
+        """Write one event and return it.
+
+        Raises:
+            TraceError: the trace is closed, or its file cannot be written.
+        """
         previous = self.events[-1].hash if self.events else GENESIS
         at = round(time.time(), 6)
         seq = len(self.events)
         event = TraceEvent(seq, at, kind, body, previous, event_hash(seq, at, kind, body, previous))
         if self._file is not None:
-            self._file.write(dumps(event_to_json(event)) + "\n")
-            self._file.flush()
+            self._write(self._file, f"{dumps(event_to_json(event))}\n".encode())
+        elif self.path is not None:
+            raise TraceError(f"the trace {self.path} is closed, the {kind} event came too late")
         self.events.append(event)
         for listener in self._listeners:
             listener(event)
         return event
 
-    def close(self) -> None:
-        """Flush to the disk itself and close; a second call does nothing."""
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
+    def _write(self, file: FileIO, line: bytes) -> None:
+        try:
+            while line:
+                line = line[file.write(line) :]
+        except OSError as error:
+            # Half a line may be in the file: what came after it could not be read back.
             self._file = None
+            file.close()
+            raise TraceError(f"cannot write the trace {self.path}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Wait until the disk itself has everything, and close; a second call does nothing."""
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        with file:
+            os.fsync(file.fileno())
 
     def __enter__(self) -> Trace:
         return self
@@ -96,8 +114,16 @@ class Trace:
         self.close()
 
 
+def _open(path: Path) -> FileIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return FileIO(path, "w")
+    except OSError as error:
+        raise TraceError(f"cannot write the trace {path}: {error.strerror}") from error
+
+
 def event_to_json(event: TraceEvent) -> dict[str, Json]:
-    """The event as it stands on its line."""
+    """The event's fields as they stand on its line."""
     return {
         "seq": event.seq,
         "time": event.time,
@@ -121,25 +147,40 @@ def read_trace(path: Path) -> Iterator[TraceEvent]:
     with path.open(encoding="utf-8", errors="strict") as file:
         try:
             for number, line in enumerate(file, start=1):
-                event = _parse(line, number)
+                event = _parse(line, f"{path}:{number}")
                 if event.seq != number - 1 or event.previous != previous:
                     raise TraceError(f"{path}:{number}: the chain is broken: a line is missing, added or moved")
                 if event.hash != event_hash(event.seq, event.time, event.kind, event.body, event.previous):
                     raise TraceError(f"{path}:{number}: the line was changed after it was written")
+                if line.rstrip("\n") != dumps(event_to_json(event)):
+                    raise TraceError(f"{path}:{number}: the line says the same in another spelling than was written")
                 previous = event.hash
                 yield event
         except UnicodeDecodeError as error:
             raise TraceError(f"{path}: not UTF-8 text: {error.reason}") from error
 
 
-def _parse(line: str, number: int) -> TraceEvent:
+def _parse(line: str, place: str) -> TraceEvent:
     try:
-        fields = json.loads(line)
-        event = TraceEvent(**fields)
-    except (json.JSONDecodeError, TypeError) as error:
+        # Spellings such as NaN or 1e999 that JSON lacks or floats cannot hold fail in the canonical form.
+        event = TraceEvent(**json.loads(line))
+        fields = event_to_json(event)
+        dumps(fields)
+    except (ValueError, TypeError, RecursionError) as error:
         raise TraceError(
-            f"line {number} is not a trace event: {error}", hint="the file may have been cut short"
+            f"{place}: not a trace event: {type(error).__name__}", hint="the file may have been cut short"
         ) from error
-    if not isinstance(event.body, dict):
-        raise TraceError(f"line {number}: the event's body is not an object")
+    for name, kinds in _FIELD_TYPES.items():
+        if type(fields[name]) not in kinds:
+            raise TraceError(f"{place}: not a trace event: {name} has the wrong type")
     return event
+
+
+_FIELD_TYPES: dict[str, tuple[type, ...]] = {
+    "seq": (int,),
+    "time": (float, int),
+    "kind": (str,),
+    "body": (dict,),
+    "previous": (str,),
+    "hash": (str,),
+}

@@ -1,13 +1,15 @@
 """Carry Python values as tagged JSON, exactly and within limits. Never runs code that a value brings along.
 
 Plain JSON scalars stand for themselves; everything else is an object with one tag. Only exact built-in types are
-carried: a subclass of ``int`` with its own ``__eq__`` is refused, not converted.
+carried: a subclass of ``int`` with its own ``__eq__`` is refused, not converted. The length of a text is not limited
+here but by whoever carries it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -35,16 +37,34 @@ def decode(tagged: Json) -> Any:
     Raises:
         ValueCodecError: an unknown tag, or a form that ``encode`` never writes.
     """
-    return _decode(tagged, 0)
+    value = _decode(tagged, 0)
+    try:
+        is_exact = dumps(encode(value)) == dumps(tagged)
+    except (TypeError, ValueError) as error:
+        raise ValueCodecError("an encoded value holds something that JSON does not") from error
+    if not is_exact:
+        # Two spellings of one value would let equal values have different hashes.
+        raise ValueCodecError("an encoded value is not spelled in the one way that is written")
+    return value
 
 
 def dumps(tagged: Json) -> str:
-    """One canonical line of JSON: sorted keys, no spaces, ASCII only."""
+    """One canonical line of JSON: sorted keys, no spaces, ASCII only.
+
+    Raises:
+        ValueError: a float that is not finite; JSON has no spelling for it.
+    """
     return json.dumps(tagged, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def canonical(value: object) -> str:
-    """Encode and print a value; two values get the same text exactly when they are the same."""
+    """Encode and print a value; two values get the same text exactly when nothing tells them apart.
+
+    So ``1``, ``1.0`` and ``True`` differ, and so do dictionaries in another order; two NaN do not.
+
+    Raises:
+        ValueCodecError: as for :func:`encode`.
+    """
     return dumps(encode(value))
 
 
@@ -124,8 +144,9 @@ def _decode(tagged: Json, depth: int) -> Any:
         raise ValueCodecError("an encoded value has exactly one tag")
     tag, body = next(iter(tagged.items()))
     if tag not in _DECODERS:
-        raise ValueCodecError(f"unknown value tag {tag!r}")
+        raise ValueCodecError(f"unknown value tag {reprlib.repr(tag)}")
     try:
         return _DECODERS[tag](body, depth + 1)
-    except (TypeError, ValueError, IndexError) as error:
-        raise ValueCodecError(f"malformed {tag!r} value: {error}") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        # The message of `error` may quote megabytes of a hostile value.
+        raise ValueCodecError(f"malformed {tag!r} value ({type(error).__name__})") from error

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from armillary.core.errors import TraceError
+from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json
 
 Level = Literal["policy", "examples", "property", "differential"]
@@ -104,7 +105,7 @@ class Verdict:
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
-    """The verdict as it stands in a trace."""
+    """The verdict as it stands in a trace; its time is rounded to a microsecond."""
     found = verdict.counterexample
     return {
         "status": verdict.status.value,
@@ -128,7 +129,7 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def verdict_from_json(body: Any) -> Verdict:
-    """Inverse of :func:`verdict_to_json`.
+    """Inverse of :func:`verdict_to_json`, but for the rounded time.
 
     Raises:
         TraceError: the body was not written by :func:`verdict_to_json`.
@@ -137,15 +138,31 @@ def verdict_from_json(body: Any) -> Verdict:
         found = body["counterexample"]
         return Verdict(
             status=Status(body["status"]),
-            checks=tuple(Check(*item) for item in body["checks"]),
-            counterexample=None if found is None else Counterexample(**found),
-            reason=body["reason"],
-            sandbox_tier=body["sandbox_tier"],
-            seed=body["seed"],
-            elapsed_ms=body["elapsed_ms"],
+            checks=tuple(_check_from_json(*item) for item in exactly(body["checks"], list)),
+            counterexample=None if found is None else _counterexample_from_json(found),
+            reason=exactly(body["reason"], str),
+            sandbox_tier=exactly(body["sandbox_tier"], str),
+            seed=exactly(body["seed"], int),
+            elapsed_ms=number(body["elapsed_ms"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"not a verdict's JSON form: {error!r}") from error
+
+
+def _check_from_json(name: Any, level: Any, origin: Any, passed: Any, num_inputs: Any, text: Any) -> Check:
+    return Check(
+        id=exactly(name, str),
+        level=one_of(level, get_args(Level)),
+        origin=one_of(origin, get_args(CheckOrigin)),
+        passed=exactly(passed, bool),
+        num_inputs=exactly(num_inputs, int),
+        text=exactly(text, str),
+    )
+
+
+def _counterexample_from_json(found: Any) -> Counterexample:
+    texts = {name: exactly(found[name], str) for name in ("check_id", "call", "expected", "actual")}
+    return Counterexample(**texts, arguments=found["arguments"])
 
 
 def replay_form(verdict: Verdict) -> dict[str, Json]:
