@@ -63,7 +63,7 @@ def pack(q: Tensor, scales: Tensor, minimums: Tensor | None, *, bits: int, zero:
     group_size = num_columns // scales.shape[1]
     assert num_rows % TILE_ROWS == 0, f"{num_rows} rows are no multiple of {TILE_ROWS}"
     assert num_columns % CHUNK_COLUMNS == 0, f"{num_columns} columns are no multiple of {CHUNK_COLUMNS}"
-    assert group_size in (16, 32), f"groups of {group_size}"
+    assert group_size == 32 or (group_size == 16 and minimums is None), f"groups of {group_size}"
     tiles, chunks = num_rows // TILE_ROWS, num_columns // CHUNK_COLUMNS
     # [tiles, chunks, 8 vectors, 64 bytes]
     vectors = q.view(tiles, TILE_ROWS, chunks, 8, 4).permute(0, 2, 3, 1, 4).reshape(tiles, chunks, 8, 64)

@@ -94,6 +94,8 @@ class Kernels(Protocol):
         Args:
             qkv: [M, (H + 2G) * D] float32; the queries in it are rotated in place.
             bias: [(H + 2G) * D] or None.
+            cache: of this layer.
+            at: positions and slots of the M rows.
         """
         ...
 
@@ -103,6 +105,8 @@ class Kernels(Protocol):
         Args:
             qkv: [M, (H + 2G) * D], of which the first H * D columns are read.
             num_heads: H.
+            cache: of this layer, with the keys and values of these rows already in it.
+            runs: which rows belong to which sequence; rows outside all runs are undefined.
 
         Returns:
             [M, H * D] float32.

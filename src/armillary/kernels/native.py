@@ -61,10 +61,16 @@ def library() -> ctypes.CDLL | None:
     lib.arm_silu_mul.argtypes = (_Pointer, _Int, _Int, _Pointer)
     lib.arm_rotate_and_store.argtypes = (_Pointer, _Pointer, _Int, _Int, _Pointer, _Pointer, _Pointer, _Pointer)
     lib.arm_attention.argtypes = (_Pointer, _Int, _Pointer, _Int, _Int, _Pointer, ctypes.c_float, _Pointer)
-    for name in ("arm_select", "arm_set_threads", "arm_linear", "arm_rms_norm", "arm_silu_mul"):
-        getattr(lib, name).restype = None
-    lib.arm_rotate_and_store.restype = None
-    lib.arm_attention.restype = None
+    for function in (
+        lib.arm_select,
+        lib.arm_set_threads,
+        lib.arm_linear,
+        lib.arm_rms_norm,
+        lib.arm_silu_mul,
+        lib.arm_rotate_and_store,
+        lib.arm_attention,
+    ):
+        function.restype = None
     return lib
 
 
@@ -142,7 +148,7 @@ class NativeKernels:
         described = _describe_cache(cache)
         out = qkv.new_empty(qkv.shape[0], num_heads * described.head_dim)
         table = (_QueryRun * len(runs))(
-            *((run.block_table.data_ptr(), run.first_row, run.num_tokens, run.start) for run in runs)
+            *(_QueryRun(run.block_table.data_ptr(), run.first_row, run.num_tokens, run.start) for run in runs)
         )
         scale = described.head_dim**-0.5
         self._lib.arm_attention(

@@ -75,6 +75,11 @@ def _bits(raw: Tensor) -> Tensor:
     return ((raw[..., None] >> torch.arange(8, dtype=torch.uint8)) & 1).flatten(-2)
 
 
+def _unflatten(raw: Tensor, *sizes: int) -> Tensor:
+    """Split the last dimension."""
+    return raw.reshape(*raw.shape[:-1], *sizes)
+
+
 def _q4_0(blocks: Tensor) -> Split:
     return Split(_nibbles(blocks[..., 2:]), _half(blocks[..., :2]), None, 4, 8)
 
@@ -109,20 +114,20 @@ def _k_scales(blocks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _q4_k(blocks: Tensor) -> Split:
-    q = _nibbles(blocks[..., 16:].unflatten(-1, (4, 32)))
+    q = _nibbles(_unflatten(blocks[..., 16:], 4, 32))
     return Split(q, *_k_scales(blocks), 4, 0)
 
 
 def _q5_k(blocks: Tensor) -> Split:
-    low = _nibbles(blocks[..., 48:].unflatten(-1, (4, 32))).unflatten(-1, (2, 32)).flatten(-3, -2)
+    low = _unflatten(_nibbles(_unflatten(blocks[..., 48:], 4, 32)), 2, 32).flatten(-3, -2)
     # Bit g of byte l of the high plane belongs to value l of group g.
-    high = _bits(blocks[..., 16:48]).unflatten(-1, (32, 8)).transpose(-1, -2)
+    high = _unflatten(_bits(blocks[..., 16:48]), 32, 8).transpose(-1, -2)
     return Split(low | (high << 4), *_k_scales(blocks), 5, 0)
 
 
 def _q6_k(blocks: Tensor) -> Split:
-    low = blocks[..., :128].unflatten(-1, (2, 64))  # two halves of 128 values
-    high = blocks[..., 128:192].unflatten(-1, (2, 32))
+    low = _unflatten(blocks[..., :128], 2, 64)  # two halves of 128 values
+    high = _unflatten(blocks[..., 128:192], 2, 32)
     planes = [(high >> shift) & 3 for shift in (0, 2, 4, 6)]
     nibbles = [low[..., :32] & 15, low[..., 32:] & 15, low[..., :32] >> 4, low[..., 32:] >> 4]
     q = torch.cat([nibble | (plane << 4) for nibble, plane in zip(nibbles, planes, strict=True)], dim=-1)

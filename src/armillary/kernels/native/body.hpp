@@ -26,9 +26,11 @@ static inline float max_lanes(v16f v) {
     return v[0];
 }
 
-// exp(x) for x <= 88, relative error below 2e-7: 2^n * p(r), n = round(x / ln 2), |r| <= ln 2 / 2.
+// exp(x), x clamped to -87 .. 88 where float32 ends, relative error below 2e-7: 2^n * p(r), n = round(x / ln 2),
+// |r| <= ln 2 / 2.
 static inline v16f vexp(v16f x) {
     x = vmax(x, splat(-87.0f));
+    x = x > 88.0f ? splat(88.0f) : x;
     const v16f magic = splat(12582912.0f);
     const v16f n = (x * 1.44269504f + magic) - magic;
     const v16f r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
@@ -62,7 +64,7 @@ static inline v16f load_scales(const void* base, int64_t index, bool is_half) {
 struct Activations {
     int8_t* q;        // [M, K]
     float* scales;    // [M, K/32]
-    int32_t* sums;    // [M, K/16] sums of q
+    float* sums;      // [M, K/16] sums of q: small integers, exact
     int64_t num_columns;
 };
 
@@ -85,7 +87,7 @@ static void quantize_row(const float* x, const Activations& out, int64_t row) {
                 q[g * 32 + half * 16 + i] = static_cast<int8_t>(rounded[i]);
                 sum += rounded[i];
             }
-            out.sums[row * (K / 16) + g * 2 + half] = sum;
+            out.sums[row * (K / 16) + g * 2 + half] = static_cast<float>(sum);
         }
     }
 }
@@ -132,9 +134,10 @@ static inline v16i dot4(v16i acc, const Bytes& weights, const int8_t* x) {
 static constexpr int64_t chunk_bytes(int bits) { return 64 * bits; }  // 16 rows x 32 columns
 
 // Vector j holds, for each of the 16 rows, columns 4j .. 4j+3 of the 32; for 4 to 6 bits, vectors j and j+4 share one
-// load (low and high nibbles) and each further bit is a 64-bit mask per vector.
+// load (low and high nibbles) and each further bit is a 64-bit mask per vector. `low` and `high` may be the same array.
 template <int BITS, int ROWS>
-static inline void dot_chunk(const uint8_t* w, const int8_t* const* x, v16i* low, v16i* high) {
+static inline __attribute__((always_inline)) void dot_chunk(const uint8_t* w, const int8_t* x, int64_t stride,
+                                                            v16i* low, v16i* high) {
     for (int j = 0; j < 4; ++j) {
         Bytes first, second;
         if (BITS == 8) {
@@ -149,44 +152,51 @@ static inline void dot_chunk(const uint8_t* w, const int8_t* const* x, v16i* low
                 second = add_plane(second, w + 256 + 64 * plane + 8 * (j + 4), 4 + plane);
             }
         }
+        for (int r = 0; r < ROWS; ++r) low[r] = dot4(low[r], first, x + r * stride + 4 * j);
+        for (int r = 0; r < ROWS; ++r) high[r] = dot4(high[r], second, x + r * stride + 16 + 4 * j);
+    }
+}
+
+// (dot - zero * sum) * scale, summed over the groups in ascending order. The difference is exact: both are integers
+// below 2^24.
+template <int BITS, int ROWS, bool FINE>
+static void matmul_tile(const ArmMatrix& m, int64_t tile, const Activations& x, int64_t row, float* y, int64_t stride) {
+    const int64_t K = x.num_columns, chunks = K / 32;
+    const float zero = static_cast<float>(m.zero);
+    const int8_t* q = x.q + row * K;
+    const float* row_scales = x.scales + row * chunks;
+    const float* sums = x.sums + row * chunks * 2;
+    const uint8_t* w = m.weights + tile * chunks * chunk_bytes(BITS);
+    v16f acc[ROWS];
+    for (int r = 0; r < ROWS; ++r) acc[r] = v16f{};
+    for (int64_t c = 0; c < chunks; ++c, w += chunk_bytes(BITS), q += 32) {
+        v16i low[ROWS], high[ROWS];
+        for (int r = 0; r < ROWS; ++r) low[r] = high[r] = v16i{};
+        dot_chunk<BITS, ROWS>(w, q, K, low, FINE ? high : low);
+        const int64_t group = FINE ? (tile * chunks + c) * 2 : tile * chunks + c;
+        const v16f scale = load_scales(m.scales, group, m.is_half);
+        const v16f scale_high = FINE ? load_scales(m.scales, group + 1, m.is_half) : scale;
         for (int r = 0; r < ROWS; ++r) {
-            low[r] = dot4(low[r], first, x[r] + 4 * j);
-            high[r] = dot4(high[r], second, x[r] + 16 + 4 * j);
+            const float a = row_scales[r * chunks + c], *sum = sums + r * chunks * 2 + c * 2;
+            const float first = FINE ? sum[0] : sum[0] + sum[1];
+            acc[r] += (__builtin_convertvector(low[r], v16f) - zero * first) * (scale * a);
+            if (FINE) acc[r] += (__builtin_convertvector(high[r], v16f) - zero * sum[1]) * (scale_high * a);
+        }
+        if (m.minimums) {
+            const v16f minimum = load_scales(m.minimums, group, m.is_half);
+            for (int r = 0; r < ROWS; ++r) {
+                const float* sum = sums + r * chunks * 2 + c * 2;
+                acc[r] += minimum * (row_scales[r * chunks + c] * (sum[0] + sum[1]));
+            }
         }
     }
+    for (int r = 0; r < ROWS; ++r) store(y + (row + r) * stride + tile * 16, acc[r]);
 }
 
 template <int BITS, int ROWS>
 static void matmul_tile(const ArmMatrix& m, int64_t tile, const Activations& x, int64_t row, float* y, int64_t stride) {
-    const int64_t K = x.num_columns, chunks = K / 32;
-    const bool is_fine = m.group_size == 16;
-    const int8_t* q[ROWS];
-    v16f acc[ROWS];
-    for (int r = 0; r < ROWS; ++r) { q[r] = x.q + (row + r) * K; acc[r] = v16f{}; }
-    const uint8_t* w = m.weights + tile * chunks * chunk_bytes(BITS);
-    for (int64_t c = 0; c < chunks; ++c, w += chunk_bytes(BITS)) {
-        v16i low[ROWS], high[ROWS];
-        for (int r = 0; r < ROWS; ++r) { low[r] = v16i{}; high[r] = v16i{}; }
-        dot_chunk<BITS, ROWS>(w, q, low, high);
-        const int64_t index = is_fine ? (tile * chunks + c) * 2 : tile * chunks + c;
-        const v16f scale = load_scales(m.scales, index, m.is_half);
-        const v16f scale_high = is_fine ? load_scales(m.scales, index + 1, m.is_half) : scale;
-        const v16f minimum = m.minimums ? load_scales(m.minimums, index, m.is_half) : v16f{};
-        for (int r = 0; r < ROWS; ++r) {
-            const float a = x.scales[(row + r) * chunks + c];
-            const int32_t* sums = x.sums + (row + r) * chunks * 2 + c * 2;
-            if (is_fine) {
-                acc[r] += __builtin_convertvector(low[r] - m.zero * sums[0], v16f) * (scale * a);
-                acc[r] += __builtin_convertvector(high[r] - m.zero * sums[1], v16f) * (scale_high * a);
-            } else {
-                const int32_t sum = sums[0] + sums[1];
-                acc[r] += __builtin_convertvector(low[r] + high[r] - m.zero * sum, v16f) * (scale * a);
-                if (m.minimums) acc[r] += minimum * (a * static_cast<float>(sum));
-            }
-            q[r] += 32;
-        }
-    }
-    for (int r = 0; r < ROWS; ++r) store(y + (row + r) * stride + tile * 16, acc[r]);
+    if (m.group_size == 16) matmul_tile<BITS, ROWS, true>(m, tile, x, row, y, stride);
+    else matmul_tile<BITS, ROWS, false>(m, tile, x, row, y, stride);
 }
 
 template <int BITS>
@@ -213,7 +223,7 @@ static void matmul_any(const ArmMatrix& m, int64_t tile, const Activations& x, i
 static void linear(const float* x, int64_t M, int64_t K, const ArmMatrix* parts, int64_t num_parts, float* y) {
     Activations a;
     a.scales = reinterpret_cast<float*>(scratch(M * K + M * (K / 32) * 4 + M * (K / 16) * 4));
-    a.sums = reinterpret_cast<int32_t*>(a.scales + M * (K / 32));
+    a.sums = a.scales + M * (K / 32);
     a.q = reinterpret_cast<int8_t*>(a.sums + M * (K / 16));
     a.num_columns = K;
     if (M == 1) quantize_row(x, a, 0);
