@@ -57,6 +57,7 @@ $(STAMPS)/lock: requirements/lock.txt $(STAMPS)/torch
 
 $(STAMPS)/package: pyproject.toml setup.py $(NATIVE) $(STAMPS)/lock
 	@echo "Installing armillary and building its native kernels ..."
+	@rm -f src/armillary/kernels/_native*.so
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@ls src/armillary/kernels/_native*.so >/dev/null 2>&1 || \
 		echo "note: no native kernels (is there a C++ compiler?): the slower eager ones are used"
