@@ -1,0 +1,163 @@
+"""Load a program and answer calls, inside the jail. Knows no expected value and trusts nothing that it calls.
+
+The names that are used after the program has loaded are bound at import: a program that patches a module changes what
+it computes, not how the harness reports.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import seed as seed_random
+from types import ModuleType
+from typing import Final, TextIO, TypeVar
+
+from armillary.core.errors import ValueCodecError
+from armillary.core.values import Json, decode, dumps, encode
+from armillary.verify.sandbox.clock import CallClock, CallTimeoutError
+from armillary.verify.sandbox.outcomes import Layer, OutcomeKind
+from armillary.verify.sandbox.wire import MAX_LINE_BYTES, MAX_MESSAGE_CHARS, MAX_NAME_CHARS, Job, layers_to_json
+
+MODULE_NAME: Final = "candidate"
+T = TypeVar("T")
+
+_FILE_NAME: Final = "candidate.py"
+_TIMED_OUT: Final = "TimeLimit: loading took too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one call, ready to be written."""
+
+    kind: OutcomeKind
+    value: Json = None
+    error_type: str = ""
+    error_message: str = ""
+
+
+class ResultChannel:
+    """Writes one line of JSON per report to a descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._write = os.write
+
+    def send_layers(self, layers: tuple[Layer, ...]) -> None:
+        """Tell which layers were put on, or which one failed."""
+        self._send(dumps(["jail", *layers_to_json(layers)]))
+
+    def send_load(self, error: str) -> None:
+        """Tell whether the program loaded."""
+        self._send(dumps(["load", error]))
+
+    def send_answer(self, index: int, answer: Answer) -> None:
+        """Tell what came of a call; an answer too long for a line becomes ``unencodable``."""
+        line = dumps(["call", index, answer.kind, answer.value, answer.error_type, answer.error_message])
+        if len(line) > MAX_LINE_BYTES:
+            message = f"the value takes {len(line)} bytes, at most {MAX_LINE_BYTES}"
+            line = dumps(["call", index, "unencodable", None, "ValueCodecError", message])
+        self._send(line)
+
+    def _send(self, line: str) -> None:
+        rest = memoryview(line.encode("ascii") + b"\n")
+        while rest:
+            rest = rest[self._write(self._descriptor, rest) :]
+
+
+class Harness:
+    """One program with its clock and its seed."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._clock = CallClock(job.call_cpu_s)
+        self._module = ModuleType(MODULE_NAME)
+
+    def load(self) -> str:
+        """Run the program's text as a module; returns one line on failure, else an empty one."""
+        return self._in_time(self._load, _TIMED_OUT)
+
+    def answer(self, index: int) -> Answer:
+        """Make the job's call number ``index``."""
+        name, arguments = self._job.calls[index]
+        return self._in_time(lambda: self._attempt(name, arguments), Answer("timeout"))
+
+    def _in_time(self, action: Callable[[], T], otherwise: T) -> T:
+        try:
+            try:
+                self._clock.arm()
+                result = action()
+            finally:
+                self._clock.disarm()
+        except CallTimeoutError:
+            self._clock.disarm()
+            return otherwise
+        # A program that caught the interruption and went on has still used up its time.
+        return otherwise if self._clock.has_fired else result
+
+    def _load(self) -> str:
+        sys.modules[MODULE_NAME] = self._module
+        seed_random(self._job.seed)
+        try:
+            code = compile(self._job.source, _FILE_NAME, "exec", dont_inherit=True)
+            exec(code, self._module.__dict__)  # noqa: S102 - this is what the jail is for
+        except CallTimeoutError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises is data
+            name, message = describe(error)
+            return " ".join(f"{name}: {message}".split())
+        return ""
+
+    def _attempt(self, name: str, arguments: list[Json]) -> Answer:
+        try:
+            seed_random(self._job.seed)
+            value = self._function(name)(*[decode(item) for item in arguments])
+        except CallTimeoutError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises is data
+            return Answer("raised", None, *describe(error))
+        try:
+            return Answer("returned", encode(value))
+        except (ValueCodecError, MemoryError, RecursionError) as error:
+            return Answer("unencodable", None, *describe(error))
+
+    def _function(self, name: str) -> Callable[..., object]:
+        found = self._module.__dict__.get(name)
+        if found is None:
+            raise NameError(f"name {name!r} is not defined")
+        return found  # type: ignore[no-any-return]  # calling what cannot be called is the program's TypeError
+
+
+def describe(error: BaseException) -> tuple[str, str]:
+    """Class name and message of an exception, cut to size, whatever its ``__str__`` does."""
+    # Read past the metaclass, which may lie about the name or raise.
+    name = type.__dict__["__name__"].__get__(type(error))
+    try:
+        message = str(error)
+    except CallTimeoutError:
+        raise
+    except BaseException:  # noqa: BLE001 - a program's own __str__ may raise anything
+        message = "(its message cannot be printed)"
+    # Slicing with the base class's method makes exact strings of a subclass's instances.
+    return str.__getitem__(name, slice(MAX_NAME_CHARS)), str.__getitem__(message, slice(MAX_MESSAGE_CHARS))
+
+
+def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:
+    """Load the program, make every call, report each at once; printed text is flushed in between."""
+    harness = Harness(job)
+    error = harness.load()
+    _flush(output)
+    channel.send_load(error)
+    for index in range(0 if error else len(job.calls)):
+        answer = harness.answer(index)
+        _flush(output)
+        channel.send_answer(index, answer)
+
+
+def _flush(output: TextIO) -> None:
+    try:
+        output.flush()
+    except (OSError, ValueError):
+        # The program closed its own standard output: what it printed after that is lost, as it would be anywhere.
+        return

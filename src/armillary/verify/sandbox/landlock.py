@@ -1,0 +1,128 @@
+"""Leave a process only the files that are granted by path: the interpreter to read, one folder to write.
+
+Covers content, names and device control, not metadata such as modes and times (see ``seccomp``). Every ABI since 1
+works; a newer one also closes TCP, abstract sockets and signals.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob
+from stat import S_ISDIR
+from typing import Final
+
+from armillary.core.errors import SandboxError
+from armillary.verify.sandbox.kernel import syscall
+
+_CREATE_VERSION: Final = 1
+_RULE_PATH_BENEATH: Final = 1
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_SOCK, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 11
+_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
+_FILE_RIGHTS: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_NEVER_GRANTED: Final = _EXECUTE | _MAKE_CHAR | _MAKE_SOCK | _MAKE_BLOCK | _IOCTL_DEV
+
+# ABI -> number of file rights it knows; an ABI past the last one knows at least as many.
+_NUM_RIGHTS: Final = (0, 13, 14, 15, 15, 16)
+_NET_TCP: Final = 0b11  # bind, connect; since ABI 4
+_SCOPES: Final = 0b11  # abstract sockets, signals; since ABI 6
+
+_FOREIGN_PACKAGES: Final = ("site-packages", "dist-packages")
+_PLAIN_FILES: Final = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/etc/ld.so.cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Rights on one path and, for a folder, on everything beneath it."""
+
+    path: str
+    rights: int
+
+
+def abi_version() -> int:
+    """The kernel's Landlock ABI; 0 where there is none."""
+    try:
+        return syscall("landlock_create_ruleset", None, 0, _CREATE_VERSION)
+    except OSError as error:
+        if error.errno in (errno.ENOSYS, errno.EOPNOTSUPP):
+            return 0
+        raise
+
+
+def restrict(grants: Sequence[Grant], writable_folder: str) -> str:
+    """Lock this process to ``grants`` and, unless it is empty, ``writable_folder``; needs no-new-privileges.
+
+    Raises:
+        OSError: the kernel refused.
+        SandboxError: the kernel has no Landlock.
+    """
+    abi = abi_version()
+    if abi < 1:
+        raise SandboxError("this kernel has no Landlock", hint="it is in Linux 5.13 and later, when enabled at boot")
+    handled = (1 << _NUM_RIGHTS[min(abi, len(_NUM_RIGHTS) - 1)]) - 1
+    attributes = struct.pack("=QQQ", handled, _NET_TCP if abi >= 4 else 0, _SCOPES if abi >= 6 else 0)
+    size = 8 if abi < 4 else 16 if abi < 6 else 24
+    ruleset = syscall("landlock_create_ruleset", attributes, size, 0)
+    for grant in grants:
+        _add_rule(ruleset, grant.path, grant.rights)
+    if writable_folder:
+        _add_rule(ruleset, writable_folder, handled & ~_NEVER_GRANTED)
+    _add_rule(ruleset, "/dev/null", _READ_FILE | _WRITE_FILE)
+    syscall("landlock_restrict_self", ruleset, 0)
+    os.close(ruleset)
+    return f"ABI {abi}, {len(grants)} grants"
+
+
+def interpreter_grants() -> tuple[Grant, ...]:
+    """What a program needs to read to import the standard library, packages installed beside it left out."""
+    grants = [Grant(path, _READ_FILE) for path in _PLAIN_FILES]
+    grants.append(Grant("/usr/share/zoneinfo", _READ_FILE | _READ_DIR))
+    for folder in dict.fromkeys(os.path.realpath(path) for path in sys.path if path):
+        grants += _entry_by_entry(folder)
+    grants += _shared_libraries()
+    return tuple(grant for grant in grants if os.path.exists(grant.path))
+
+
+def _shared_libraries() -> Iterator[Grant]:
+    for path in glob(os.path.join(sysconfig.get_config_var("LIBDIR") or "/nowhere", "lib*.so*")):
+        yield Grant(path, _READ_FILE)
+    triplet = sysconfig.get_config_var("MULTIARCH")
+    folders = [path for path in (f"/usr/lib/{triplet}", f"/lib/{triplet}") if triplet and os.path.isdir(path)]
+    if folders:
+        yield from (Grant(path, _READ_FILE | _READ_DIR) for path in folders)
+        return
+    # Elsewhere the libraries' folder also holds Python's packages: name the libraries one by one.
+    for folder in ("/usr/lib64", "/lib64", "/usr/lib", "/lib"):
+        yield from (Grant(path, _READ_FILE) for path in glob(f"{folder}/lib*.so*") + glob(f"{folder}/ld-*.so*"))
+
+
+def _entry_by_entry(folder: str) -> Iterator[Grant]:
+    if not os.path.isdir(folder):
+        yield Grant(folder, _READ_FILE)
+        return
+    # The right to list goes down the whole tree, so names of foreign packages show; their content does not.
+    yield Grant(folder, _READ_DIR)
+    for entry in os.scandir(folder):
+        if entry.name not in _FOREIGN_PACKAGES:
+            yield Grant(entry.path, _READ_FILE | _READ_DIR)
+
+
+def _add_rule(ruleset: int, path: str, rights: int) -> None:
+    try:
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Hidden by the private tmpfs, or gone since the list was made: then there is nothing to grant.
+        return
+    try:
+        if not S_ISDIR(os.fstat(target).st_mode):
+            rights &= _FILE_RIGHTS
+        syscall("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, struct.pack("=Qi", rights, target), 0)
+    finally:
+        os.close(target)

@@ -1,0 +1,76 @@
+"""Bound what one process may use and drop what it inherited: resources, capabilities, descriptors, environment."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import struct
+import sys
+from typing import Final
+
+from armillary.verify.sandbox.kernel import forbid_new_privileges, syscall
+
+RESULT_FD: Final = 3
+
+_STACK_BYTES: Final = 64 << 20
+_MAX_OPEN_FILES: Final = 64
+_MAX_PROCESSES: Final = 64
+_CAPABILITY_VERSION: Final = 0x2008_0522
+_HIGH_FD: Final = 64
+
+
+def bound_resources(cpu_s: int, memory_bytes: int, disk_bytes: int, *, bound_processes: bool) -> str:
+    """Set the kernel's limits; one that is stricter already stays.
+
+    ``bound_processes`` also bounds processes and threads. The kernel counts all of a user's, so it fits only inside a
+    user namespace, and does nothing for the real root: the filter on ``clone`` does not depend on it.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    wanted = {
+        resource.RLIMIT_CPU: cpu_s,
+        resource.RLIMIT_AS: memory_bytes,
+        resource.RLIMIT_FSIZE: disk_bytes // 4,
+        resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+        resource.RLIMIT_MEMLOCK: 0,
+    }
+    if bound_processes:
+        wanted[resource.RLIMIT_NPROC] = _MAX_PROCESSES
+    for kind, value in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (limit, limit))
+    return f"{cpu_s} s CPU, {memory_bytes >> 20} MiB, {_MAX_OPEN_FILES} files"
+
+
+def drop_privileges() -> str:
+    """Give up every capability, and for good whatever a file could grant.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    forbid_new_privileges()
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    syscall("capset", header, bytes(24))
+    return "no capabilities, no new privileges"
+
+
+def keep_descriptors(output_fd: int, result_fd: int) -> None:
+    """Leave open an empty standard input, ``output_fd`` as 1 and 2, ``result_fd`` as ``RESULT_FD``; close the rest."""
+    result_fd = fcntl.fcntl(result_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+    output_fd = fcntl.fcntl(output_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((null, 0), (output_fd, 1), (output_fd, 2), (result_fd, RESULT_FD)):
+        os.dup2(source, target, inheritable=False)
+    syscall("close_range", RESULT_FD + 1, 0xFFFF_FFFF, 0)
+
+
+def clear_environment() -> None:
+    """Forget every variable, and the command line that started the interpreter."""
+    os.environ.clear()
+    sys.argv[:] = ["candidate.py"]
+    sys.orig_argv[:] = []

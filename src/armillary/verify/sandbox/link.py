@@ -1,0 +1,228 @@
+"""The parent's end of one zygote: start it, hand it a job, gather what comes back within limits, end it.
+
+Not thread-safe, and one job at a time; ``client`` sees to that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from armillary.core.errors import SandboxError
+from armillary.verify.sandbox.outcomes import Limits, StopReason, Tier
+from armillary.verify.sandbox.wire import MAX_RESULT_BYTES
+
+_SOURCE_FOLDER: Final = str(Path(__file__).resolve().parents[3])
+_BOOT: Final = (
+    "import sys; folder, fd, pid = sys.argv[1:]; sys.path.insert(0, folder); "
+    "from armillary.verify.sandbox.zygote import main; "
+    "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); main(int(fd), int(pid))"
+)
+_START_S: Final = 60.0
+KILL: Final = b"kill"
+READY: Final = b"ready"
+_KILL_S: Final = 5.0
+_READ_BYTES: Final = 1 << 16
+_MAX_MESSAGE_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RawRun:
+    """What one child left behind, unread.
+
+    Attributes:
+        output: what it printed, cut to the limit.
+        lines: what it wrote on the result channel.
+        code: its exit status, negative for a signal.
+    """
+
+    output: bytes
+    lines: bytes
+    stopped_by: StopReason
+    code: int
+    elapsed_ms: float
+
+
+class ZygoteLink:
+    """A running zygote; :meth:`close` ends it and everything it forked.
+
+    Raises:
+        SandboxError: it could not be started.
+    """
+
+    def __init__(self) -> None:
+        if sys.platform != "linux":
+            raise SandboxError(f"the sandbox needs Linux, this is {sys.platform}")
+        if not sys.executable:
+            raise SandboxError("the sandbox needs the path of the Python interpreter, sys.executable is empty")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel = ours
+        with theirs:
+            command = [sys.executable, "-S", "-s", "-P", "-X", "utf8", "-c", _BOOT]
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
+                [*command, _SOURCE_FOLDER, str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={"PYTHONHASHSEED": "0"},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        try:
+            self._await_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the zygote's process still runs."""
+        return self._process.poll() is None
+
+    def execute(self, tier: Tier, job: bytes, limits: Limits) -> RawRun:
+        """Have one job done in a fresh child; on any exception the caller must close this link.
+
+        Raises:
+            SandboxError: the zygote died or cannot fork.
+        """
+        start = time.monotonic()
+        output, output_end = os.pipe()
+        lines, lines_end = os.pipe()
+        try:
+            try:
+                self._submit(tier, job, limits, output_end, lines_end)
+            finally:
+                os.close(output_end)
+                os.close(lines_end)
+            gatherer = _Gatherer(self._channel, output, lines, limits)
+            gatherer.gather(start + limits.wall_s)
+            return gatherer.result((time.monotonic() - start) * 1000)
+        except ConnectionError as error:
+            raise SandboxError("the sandbox's zygote died during a run", hint="run it again") from error
+        finally:
+            os.close(output)
+            os.close(lines)
+
+    def close(self) -> None:
+        """End the zygote; it kills and reaps its child when the channel closes."""
+        self._channel.close()
+        try:
+            self._process.wait(_KILL_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        finally:
+            assert self._process.stderr is not None
+            self._process.stderr.close()
+
+    def _await_ready(self) -> None:
+        self._channel.settimeout(_START_S)
+        try:
+            is_ready = bool(self._channel.recv(_MAX_MESSAGE_BYTES))
+        except TimeoutError as error:
+            raise SandboxError(f"the sandbox's zygote did not start within {_START_S:.0f} s") from error
+        if not is_ready:
+            assert self._process.stderr is not None
+            last_words = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+            raise SandboxError(
+                f"the sandbox's zygote did not start: {last_words[-1] if last_words else 'no reason given'}"
+            )
+        self._channel.settimeout(None)
+
+    def _submit(self, tier: Tier, job: bytes, limits: Limits, output_end: int, lines_end: int) -> None:
+        header = {
+            "tier": tier,
+            "cpu_s": limits.cpu_s,
+            "memory_bytes": limits.memory_bytes,
+            "disk_bytes": limits.disk_bytes,
+        }
+        with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
+            file.write(job)
+            file.seek(0)
+            descriptors = [file.fileno(), output_end, lines_end]
+            socket.send_fds(self._channel, [json.dumps(header).encode()], descriptors)
+
+
+class _Gatherer:
+    """Reads a child's two pipes and the zygote's reply, and has the child killed when a limit is passed."""
+
+    def __init__(self, channel: socket.socket, output: int, lines: int, limits: Limits) -> None:
+        self._channel = channel
+        self._buffers = {output: bytearray(), lines: bytearray()}
+        self._caps = {output: limits.output_bytes, lines: MAX_RESULT_BYTES}
+        self._output, self._lines = output, lines
+        self._stopped_by: StopReason = "exit"
+        self._code = 0
+
+    def gather(self, deadline: float) -> None:
+        """Read until the zygote has reaped the child, killing it first when it passes a limit.
+
+        Raises:
+            SandboxError: the zygote died, cannot fork, or cannot kill.
+        """
+        with selectors.DefaultSelector() as selector:
+            for pipe in self._buffers:
+                os.set_blocking(pipe, False)
+                selector.register(pipe, selectors.EVENT_READ)
+            selector.register(self._channel, selectors.EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select(max(0.0, deadline - time.monotonic()))]
+                for pipe in self._buffers:
+                    if pipe in ready and self._read(pipe) == 0:
+                        selector.unregister(pipe)
+                if self._channel in ready:
+                    break
+                is_late = time.monotonic() >= deadline
+                if self._stopped_by != "exit":
+                    if is_late:
+                        raise SandboxError(f"the sandbox's child could not be killed within {_KILL_S:.0f} s")
+                elif is_late or self._is_overfull():
+                    self._stopped_by = "wall" if is_late else "output"
+                    self._channel.send(KILL)
+                    deadline = time.monotonic() + _KILL_S
+        self._read_reply()
+
+    def result(self, elapsed_ms: float) -> RawRun:
+        """What was gathered."""
+        output = bytes(self._buffers[self._output][: self._caps[self._output]])
+        return RawRun(output, bytes(self._buffers[self._lines]), self._stopped_by, self._code, elapsed_ms)
+
+    def _read(self, pipe: int) -> int | None:
+        """Bytes that were read: 0 at the end, None when there are none now."""
+        try:
+            piece = os.read(pipe, _READ_BYTES)
+        except BlockingIOError:
+            return None
+        # Past its cap a stream is only drained: nothing that a child writes can fill our memory.
+        if len(self._buffers[pipe]) <= self._caps[pipe]:
+            self._buffers[pipe] += piece
+        return len(piece)
+
+    def _is_overfull(self) -> bool:
+        return any(len(buffer) > self._caps[pipe] for pipe, buffer in self._buffers.items())
+
+    def _read_reply(self) -> None:
+        message = self._channel.recv(_MAX_MESSAGE_BYTES)
+        if not message:
+            raise SandboxError("the sandbox's zygote died during a run", hint="run it again")
+        reply = json.loads(message)
+        if "error" in reply:
+            raise SandboxError(f"the sandbox cannot start a child: {reply['error']}")
+        # Every writer is dead, so what the pipes hold now is all there will ever be.
+        for pipe in self._buffers:
+            while self._read(pipe):
+                pass
+        self._code = reply["code"]
+        if self._stopped_by == "exit" and self._is_overfull():
+            self._stopped_by = "output"
+        elif self._stopped_by == "exit" and self._code < 0:
+            self._stopped_by = "signal"

@@ -1,0 +1,93 @@
+"""What a jailed run is given and what it gives back. Judges nothing: expected values have no place here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from armillary.core.values import Json
+
+Tier = Literal["A", "B", "none"]
+OutcomeKind = Literal["returned", "raised", "timeout", "unencodable", "missing"]
+StopReason = Literal["exit", "wall", "output", "signal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may spend.
+
+    Attributes:
+        wall_s: wall clock for loading and all calls together; the parent holds it.
+        cpu_s: processor time for the whole run; the kernel holds it.
+        call_cpu_s: processor time for loading, and for each call; a sleeping call gets three times as much wall clock.
+        memory_bytes: address space.
+        output_bytes: what the program may print, both streams together.
+        disk_bytes: size of the private folder.
+    """
+
+    wall_s: float = 10.0
+    cpu_s: int = 6
+    call_cpu_s: float = 2.0
+    memory_bytes: int = 512 << 20
+    output_bytes: int = 1 << 20
+    disk_bytes: int = 64 << 20
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a function of the program; the arguments are built afresh for it."""
+
+    function: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one call.
+
+    Attributes:
+        kind: ``missing`` means that no answer left the jail; ``unencodable`` that the value has no exact form.
+        value: tagged JSON (:mod:`armillary.core.values`), None unless ``returned``. Compare tagged forms rather than
+            decoded ones: building a set of hostile, colliding members takes quadratic time.
+        error_type: name of the exception's class.
+        error_message: its text, cut to 300 characters.
+    """
+
+    kind: OutcomeKind
+    value: Json = None
+    error_type: str = ""
+    error_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JailResult:
+    """Everything that a run left behind.
+
+    Attributes:
+        outcomes: one per call, in order.
+        load_error: one line when the program did not load, else empty.
+        stdout: what the program printed on both streams, at most ``Limits.output_bytes`` bytes.
+        stopped_by: ``exit`` when the process ended by itself, otherwise what ended it.
+        signal: the signal's number when ``stopped_by`` is ``signal``, else 0.
+        tier: strength of the jail that really held the program.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    load_error: str
+    stdout: str
+    stopped_by: StopReason
+    signal: int
+    elapsed_ms: float
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of the jail that was put on, or that failed, with the kernel's words."""
+
+    name: str
+    works: bool
+    detail: str

@@ -1,0 +1,163 @@
+"""Forbid system calls with a filter in the kernel: no new process, program, network, mount, trace or kernel toy.
+
+A deny list with a ceiling: calls newer than the table do not exist for the program. Sees numbers and integer arguments
+only, never what a pointer points to; files are the business of ``landlock``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from armillary.verify.sandbox.kernel import prctl
+from armillary.verify.sandbox.syscalls import LAST_KNOWN, Machine, find_machine
+
+_SET_SECCOMP: Final = 22
+_MODE_FILTER: Final = 2
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_OFFSET, _ARCH_OFFSET, _ARGUMENT_OFFSET = 0, 4, 16
+_ALLOW: Final = 0x7FFF_0000
+_KILL_PROCESS: Final = 0x8000_0000
+_FAIL: Final = 0x0005_0000
+_X32_BIT: Final = 0x4000_0000
+
+_CLONE_THREAD: Final = 0x0001_0000
+_CLONE_NEW_ANY: Final = 0x7E02_0080
+_AF_UNIX: Final = 1
+_SET_NAME, _GET_NAME, _SET_VMA = 15, 16, 0x5356_4D41
+
+_NEVER_TEXT: Final = """
+    accept accept4 acct add_key adjtimex bind bpf chroot clock_adjtime clock_settime connect delete_module execve
+    execveat fanotify_init fanotify_mark finit_module fork fsconfig fsmount fsopen fspick init_module inotify_add_watch
+    io_uring_enter io_uring_register io_uring_setup ioperm iopl ioprio_set kcmp kexec_file_load kexec_load keyctl
+    listen listmount lookup_dcookie mbind memfd_create memfd_secret migrate_pages mknod mknodat modify_ldt mount
+    mount_setattr move_mount move_pages mq_open mq_unlink msgctl msgget name_to_handle_at open_by_handle_at open_tree
+    open_tree_attr perf_event_open personality pidfd_getfd pidfd_open pidfd_send_signal pivot_root process_madvise
+    process_mrelease process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key rt_sigqueueinfo
+    rt_tgsigqueueinfo sched_setaffinity sched_setattr sched_setparam sched_setscheduler seccomp semctl semget
+    set_mempolicy set_mempolicy_home_node setdomainname sethostname setns setpriority settimeofday shmat shmctl shmget
+    socket statmount swapoff swapon syslog tkill umount2 unshare uselib userfaultfd vfork vhangup vmsplice
+"""
+
+NEVER: Final = tuple(_NEVER_TEXT.split())
+"""Calls that no program in the jail has a use for."""
+
+_METADATA_TEXT: Final = """
+    chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown
+    lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat truncate utime utimensat utimes
+"""
+
+METADATA: Final = tuple(_METADATA_TEXT.split())
+"""Changes to files that Landlock does not see; harmless where every outer mount is read-only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a filter forbids.
+
+    Attributes:
+        denied: calls that fail with EPERM.
+        only: (call, index of its argument) -> the values that the argument may have.
+        threads_only: whether ``clone`` may only make threads.
+    """
+
+    denied: tuple[str, ...]
+    only: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
+    threads_only: bool = True
+
+
+def jail_policy(pid: int, *, has_read_only_tree: bool) -> Policy:
+    """The policy of a jailed process that sees itself as ``pid``; it may signal only itself."""
+    return Policy(
+        denied=NEVER if has_read_only_tree else NEVER + METADATA,
+        only={
+            ("kill", 0): (pid,),
+            ("tgkill", 0): (pid,),
+            ("prlimit64", 0): (0, pid),
+            ("socketpair", 0): (_AF_UNIX,),
+            # Not on the list: giving up the death signal, with which a program would outlive its keepers.
+            ("prctl", 0): (_SET_NAME, _GET_NAME, _SET_VMA),
+            # FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TIOCGWINSZ: what Python asks of its own files.
+            ("ioctl", 1): (0x541B, 0x5421, 0x5451, 0x5450, 0x5401, 0x5413),
+        },
+    )
+
+
+def assemble(policy: Policy, machine: Machine) -> bytes:
+    """The policy as a program for the kernel's filter machine, eight bytes an instruction."""
+    numbers = machine.numbers
+    program = [_op(_LOAD, _ARCH_OFFSET), _op(_EQUAL, machine.audit_arch, 1, 0), _op(_RETURN, _KILL_PROCESS)]
+    program.append(_op(_LOAD, _NUMBER_OFFSET))
+    if machine.has_x32:
+        program += [_op(_AT_LEAST, _X32_BIT, 0, 1), _op(_RETURN, _KILL_PROCESS)]
+    program += [_op(_AT_LEAST, LAST_KNOWN + 1, 0, 1), _op(_RETURN, _FAIL | errno.ENOSYS)]
+    if policy.threads_only:
+        program += _threads_only(numbers)
+    for (name, index), values in policy.only.items():
+        program += _only_values(numbers[name], index, values)
+    for name in policy.denied:
+        if name in numbers:
+            program += [_op(_EQUAL, numbers[name], 0, 1), _op(_RETURN, _FAIL | errno.EPERM)]
+    program.append(_op(_RETURN, _ALLOW))
+    return b"".join(program)
+
+
+def install(program: bytes) -> None:
+    """Put the filter on this thread and all that it will start; needs no-new-privileges, cannot be undone.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("@HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    pointer = ctypes.create_string_buffer(header, len(header))
+    prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(pointer))
+
+
+def lock_calls(*, has_read_only_tree: bool) -> str:
+    """Install the jail's policy on this process.
+
+    Raises:
+        OSError: the kernel refused.
+        SandboxError: this machine has no table of numbers.
+    """
+    machine = find_machine()
+    program = assemble(jail_policy(os.getpid(), has_read_only_tree=has_read_only_tree), machine)
+    install(program)
+    return f"{machine.name}, {len(program) // 8} instructions"
+
+
+def _threads_only(numbers: Mapping[str, int]) -> Iterable[bytes]:
+    # clone3 keeps its flags behind a pointer; without it the C library falls back to clone, whose flags we can see.
+    return [
+        _op(_EQUAL, numbers["clone3"], 0, 1),
+        _op(_RETURN, _FAIL | errno.ENOSYS),
+        _op(_EQUAL, numbers["clone"], 0, 5),
+        _op(_LOAD, _ARGUMENT_OFFSET),
+        _op(_ANY_BIT, _CLONE_NEW_ANY, 1, 0),
+        _op(_ANY_BIT, _CLONE_THREAD, 1, 0),
+        _op(_RETURN, _FAIL | errno.EPERM),
+        _op(_RETURN, _ALLOW),
+    ]
+
+
+def _only_values(number: int, index: int, values: tuple[int, ...]) -> Iterable[bytes]:
+    # The low half decides: every argument that is listed is an int for the kernel, which drops the high half too.
+    checks = [_op(_EQUAL, value, len(values) - position, 0) for position, value in enumerate(values)]
+    return [
+        _op(_EQUAL, number, 0, len(values) + 3),
+        _op(_LOAD, _ARGUMENT_OFFSET + 8 * index),
+        *checks,
+        _op(_RETURN, _FAIL | errno.EPERM),
+        _op(_RETURN, _ALLOW),
+    ]
+
+
+def _op(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, operand & 0xFFFF_FFFF)

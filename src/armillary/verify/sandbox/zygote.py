@@ -1,0 +1,177 @@
+"""A small process, started before any secret exists, that forks one locked-in child per job and reaps it.
+
+Single-threaded, standard library only, with nothing in memory or environment that a child must not see. It serves one
+job at a time and ends when its channel closes or its parent dies.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from typing import Any, Final, NoReturn, TextIO
+
+from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, wire
+from armillary.verify.sandbox.kernel import adopt_orphans
+
+READY: Final = b"ready"
+KILL: Final = b"kill"
+MAX_MESSAGE_BYTES: Final = 4096
+_NUM_DESCRIPTORS: Final = 3
+_HARNESS_FAILED: Final = 70
+
+_PRELOADED: Final = (
+    "_strptime abc array ast asyncio base64 bisect calendar cmath collections contextlib copy ctypes dataclasses "
+    "datetime decimal enum fractions functools graphlib hashlib heapq inspect io itertools json math numbers operator "
+    "pprint queue random re socket statistics string struct tempfile textwrap threading time traceback types typing "
+    "unicodedata uuid zlib"
+)
+
+
+class Zygote:
+    """Forks children for the jobs that arrive on a channel.
+
+    Args:
+        channel: seqpacket socket to the parent.
+        parent: pidfd of the parent, or -1 where the kernel gives none.
+    """
+
+    def __init__(self, channel: socket.socket, parent: int) -> None:
+        self._channel = channel
+        self._parent = parent
+        self._grants = landlock.interpreter_grants()
+        self._private_folder = namespaces.choose_private_folder()
+
+    def announce(self) -> None:
+        """Tell the parent that jobs may come."""
+        self._channel.send(READY)
+
+    def serve(self) -> None:
+        """Answer jobs until the channel closes or the parent dies."""
+        while self._wait(self._channel.fileno()):
+            message, descriptors, _, _ = socket.recv_fds(self._channel, MAX_MESSAGE_BYTES, _NUM_DESCRIPTORS)
+            if not message:
+                return
+            if message == KILL:
+                continue  # the job had just ended when the parent lost patience
+            reply = self._run(json.loads(message), descriptors)
+            if reply is None:
+                return
+            self._channel.send(json.dumps(reply).encode())
+
+    def _wait(self, *descriptors: int) -> list[int]:
+        """The descriptors that have something to say; none when the parent is dead."""
+        poller = select.poll()
+        for descriptor in (*descriptors, self._parent):
+            if descriptor >= 0:
+                poller.register(descriptor, select.POLLIN)
+        ready = [descriptor for descriptor, _ in poller.poll()]
+        return [] if self._parent in ready else ready
+
+    def _run(self, header: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
+        order = jail.Order(**header, private_folder=self._private_folder, grants=self._grants)
+        keeper_pid = os.getpid()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _become_child(order, keeper_pid, *descriptors)
+        except OSError as error:
+            return {"error": f"fork: {error.strerror}"}
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return self._attend(pid)
+
+    def _attend(self, pid: int) -> dict[str, Any] | None:
+        """Wait for a child, or kill it on demand; None when nobody is left to tell."""
+        handle = os.pidfd_open(pid)
+        try:
+            ready = self._wait(handle, self._channel.fileno())
+        finally:
+            os.close(handle)
+        is_orphaned = False
+        if handle not in ready:
+            os.kill(pid, signal.SIGKILL)
+            is_orphaned = not ready or self._has_closed()
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        _reap_all()
+        return None if is_orphaned else {"code": code}
+
+    def _has_closed(self) -> bool:
+        try:
+            return self._channel.recv(MAX_MESSAGE_BYTES) == b""
+        except ConnectionError:
+            return True
+
+
+def _reap_all() -> None:
+    """Wait for what a killed child left: process 1 of its namespace, which dies with its parent and comes to us."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _become_child(order: jail.Order, keeper_pid: int, job_fd: int, output_fd: int, result_fd: int) -> NoReturn:
+    try:
+        with open(job_fd, "rb") as file:
+            job = wire.job_from_bytes(file.read())
+        limits.keep_descriptors(output_fd, result_fd)
+        channel = child.ResultChannel(limits.RESULT_FD)
+        try:
+            layers = jail.lock_in(order, keeper_pid)
+        except jail.LayerError as error:
+            channel.send_layers(error.layers)
+            os._exit(1)
+        channel.send_layers(layers)
+        output = _open_streams()
+        _forget_ourselves()
+        child.serve(job, channel, output)
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second zygote
+        traceback.print_exc()
+        os._exit(_HARNESS_FAILED)
+
+
+def _open_streams() -> TextIO:
+    """Fresh standard streams over the descriptors that the jail left; returns the standard output."""
+    opened = [os.fdopen(0, encoding="utf-8", closefd=False)]
+    opened += [os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) for fd in (1, 2)]
+    sys.stdin, sys.stdout, sys.stderr = opened
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]  # as the interpreter does at its start
+    return opened[1]
+
+
+def _forget_ourselves() -> None:
+    """Take our modules out of the program's sight: they are no part of the standard library."""
+    package = __name__.partition(".")[0]
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package:
+            del sys.modules[name]
+
+
+def main(channel_fd: int, parent_pid: int) -> None:
+    """Run a zygote on an inherited channel until its parent is done with it."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    adopt_orphans()
+    try:
+        parent = os.pidfd_open(parent_pid)
+    except OSError:
+        parent = -1
+    zygote = Zygote(socket.socket(fileno=channel_fd), parent)
+    for name in _PRELOADED.split():
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    zygote.announce()
+    try:
+        zygote.serve()
+    except ConnectionError:
+        return  # the parent closed its end while we spoke: there is nobody left to serve
