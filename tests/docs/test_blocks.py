@@ -61,14 +61,10 @@ def blocks_of(path: Path) -> list[Block]:
     return [Block(match["kind"], match["body"], match["note"] or "") for match in found]
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """The caller's own, with the project's commands first and a fresh place for traces."""
-    return os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "ARMILLARY_MODEL": "smollm2-135m",
-        "PYTHONWARNINGS": "error",
-        "HOME_OF_PAGE": str(folder),
-    }
+def environment() -> dict[str, str]:
+    """The caller's own, with the project's commands first and the small model as the default one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "ARMILLARY_MODEL": "smollm2-135m"}
 
 
 def run_block(block: Block, folder: Path) -> None:
@@ -79,7 +75,7 @@ def run_block(block: Block, folder: Path) -> None:
     finished = subprocess.run(
         command,
         cwd=folder,
-        env=environment(folder),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
