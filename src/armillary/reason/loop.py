@@ -19,6 +19,7 @@ from armillary.core.tasks import TaskSpec, task_to_json
 from armillary.core.trace import FORMAT_VERSION, Trace
 from armillary.core.values import Json
 from armillary.core.verdicts import Status, Verdict, verdict_to_json
+from armillary.reason.assemble import assemble
 from armillary.reason.budget import MIN_ANSWER_TOKENS, Clock, Ledger, StopReason, estimate_tokens
 from armillary.reason.propose import Draft, OnToken, first_messages, propose
 from armillary.reason.revise import accepts, revision_messages, why_decided
@@ -188,13 +189,14 @@ class _Search:
 
     def _judge(self, draft: Draft, round_number: int, parent: str | None) -> Attempt:
         name = f"a{draft.candidate}"
+        code = assemble(self.task, draft.code)
         num_tokens = draft.usage.completion_tokens
         body: dict[str, Json] = {
             "id": name,
             "round": round_number,
             "parent": parent,
             "text": draft.text,
-            "code": draft.code,
+            "code": code,
             "finish_reason": draft.finish_reason,
             "tokens": num_tokens,
         }
@@ -202,9 +204,9 @@ class _Search:
             body["error"] = draft.error
             self.model_errors.append(draft.error)
         self.trace.append("attempt", body)
-        verdict = self._verify(draft.code)
+        verdict = self._verify(code)
         self.trace.append("verdict", {"attempt": name, "verdict": verdict_to_json(verdict)})
-        attempt = Attempt(name, round_number, parent, draft.code, verdict, num_tokens, draft.mean_logprob)
+        attempt = Attempt(name, round_number, parent, code, verdict, num_tokens, draft.mean_logprob)
         if not self.attempts:
             self.first_verdict_s = self.ledger.elapsed_s
         self.attempts.append(attempt)
