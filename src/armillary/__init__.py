@@ -6,18 +6,22 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "solve": "armillary.runtime.stack",
-    "verify": "armillary.runtime.stack",
-    "load": "armillary.runtime.stack",
-    "TaskSpec": "armillary.core.tasks",
-}
+    "armillary.runtime.stack": ("solve", "load"),
+    "armillary.runtime.decorators": (
+        "requires", "ensures", "laws", "raises", "examples", "inputs", "reference", "budget",
+    ),
+    "armillary.core.tasks": ("TaskSpec",),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'armillary' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name == "verify":
+        return import_module("armillary.verify")
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'armillary' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, "__version__"]
+    return ["__version__", "verify", *(name for names in _HOMES.values() for name in names)]

@@ -11,7 +11,6 @@ from armillary.cli.output import emit, keeping, say
 from armillary.cli.report import exit_code, verdict_lines
 from armillary.core.errors import UsageError
 from armillary.core.verdicts import verdict_to_json
-from armillary.runtime import stack
 
 
 def command(
@@ -27,8 +26,10 @@ def command(
     if task == code == STDIN:
         raise UsageError("task and code cannot both come from stdin")
     spec, source = read_task(task), read_text(code)
+    from armillary.verify.facade import verify
+
     with keeping(lambda: "nothing was changed"):
-        verdict = stack.verify(spec, source, seed=seed)
+        verdict = verify(spec, source, seed=seed)
     if as_json:
         emit(verdict_to_json(verdict))
     for line in verdict_lines(verdict):

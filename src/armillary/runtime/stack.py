@@ -18,13 +18,11 @@ from armillary.core.protocols import Generator
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.trace import Listener, Trace
-from armillary.core.verdicts import Verdict
 
 if TYPE_CHECKING:
     from armillary.engine.engine import Engine
-    from armillary.reason.loop import Solution as Solution
+    from armillary.reason.loop import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
     from armillary.verify.replay import ReplayReport
-    from armillary.verify.verifier import CodeVerifier
 
 ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")
 
@@ -54,7 +52,7 @@ def load(
     name = name or settings["models.default"]
     path = local_path(name, models_folder(settings))
     try:
-        from armillary.engine.load import load_engine
+        from armillary.runtime.local_engine import load_engine
     except ModuleNotFoundError as error:
         if error.name not in ENGINE_PACKAGES:
             raise
@@ -77,34 +75,6 @@ def generator_for(settings: Settings, model: str | None = None) -> Generator:
     from armillary.runtime.remote import RemoteGenerator
 
     return RemoteGenerator(settings["remote.url"], model or settings["models.default"], key=settings["remote.key"])
-
-
-def verifier_for(settings: Settings) -> CodeVerifier:
-    """The verifier with the weakest jail that the settings allow.
-
-    Raises:
-        SandboxError: this machine cannot offer a jail of that strength.
-    """
-    from armillary.verify.sandbox.client import Sandbox
-    from armillary.verify.verifier import CodeVerifier
-
-    return CodeVerifier(Sandbox(settings["sandbox.minimum_tier"]))
-
-
-def as_task(task: TaskSpec | Path | str) -> TaskSpec:
-    """A task from itself, from a file, or from text: YAML, or a Python stub with a docstring.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        TaskFormatError: what is there is no task.
-    """
-    if isinstance(task, TaskSpec):
-        return task
-    from armillary.verify.spec import load_task, parse_task
-
-    if isinstance(task, str) and "\n" in task:
-        return parse_task(task, "<text>")
-    return load_task(task)
 
 
 def solve(
@@ -135,6 +105,7 @@ def solve(
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
     """
     from armillary.reason.loop import solve as run_loop
+    from armillary.verify.facade import as_task, verifier_for
 
     settings = settings or load_settings()
     spec = with_candidates(as_task(task), candidates)
@@ -147,17 +118,6 @@ def solve(
         return run_loop(spec, generator, verifier, trace, seed=seed, on_token=on_token)
 
 
-def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: Settings | None = None) -> Verdict:
-    """Judge source code against a task.
-
-    Raises:
-        UsageError: the task is none.
-        SandboxError: this machine cannot offer a jail as strong as the settings ask for.
-    """
-    spec = as_task(task)
-    return verifier_for(settings or load_settings()).verify(spec, code, seed=seed)
-
-
 def replay_trace(path: Path | str, *, settings: Settings | None = None) -> ReplayReport:
     """Derive every verdict of a trace again, without the model.
 
@@ -165,6 +125,7 @@ def replay_trace(path: Path | str, *, settings: Settings | None = None) -> Repla
         NotFoundError: there is no such trace.
         TraceError: the trace is damaged.
     """
+    from armillary.verify.facade import verifier_for
     from armillary.verify.replay import replay
 
     return replay(Path(path), verifier_for(settings or load_settings()))
