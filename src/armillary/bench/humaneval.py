@@ -1,0 +1,137 @@
+"""HumanEval's problems, and a judge that holds answers to their hidden tests inside the jail.
+
+The hidden tests never reach a solver: a problem's ``prompt`` is all that it may see.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from armillary.core.errors import NotFoundError, UsageError
+from armillary.verify.comparison import equal_by_value
+from armillary.verify.sandbox.outcomes import Call, JailResult, Limits
+
+BASE_FILE = "HumanEval.jsonl.gz"
+PLUS_FILE = "HumanEvalPlus.jsonl.gz"
+JUDGE_LIMITS = Limits(wall_s=20.0, cpu_s=15, call_cpu_s=5.0)
+# Any root is right there, so another answer than the reference's is no error.
+SEVERAL_RIGHT_ANSWERS = frozenset({"HumanEval/32"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem with what is kept from the solver.
+
+    Attributes:
+        prompt: stub with a docstring.
+        test: source of ``check(candidate)``, which asserts.
+        reference: a right program.
+        plus_inputs: argument lists on which an answer must agree with the reference; empty without that data.
+    """
+
+    task_id: str
+    prompt: str
+    entry_point: str
+    test: str
+    reference: str
+    plus_inputs: tuple[tuple[Any, ...], ...] = ()
+
+
+class Jail(Protocol):
+    """Anything that runs a program's functions where they can do no harm."""
+
+    def run(self, source: str, calls: Sequence[Call], *, limits: Limits, seed: int) -> JailResult:
+        """Load the source and make the calls, in order, in one process."""
+        ...
+
+
+def load_problems(folder: Path, limit: int | None = None) -> list[Problem]:
+    """Read the first problems, with the extra inputs if their file is there.
+
+    Raises:
+        NotFoundError: the folder lacks ``HumanEval.jsonl.gz``.
+        UsageError: a file is not what its name says.
+    """
+    if not (folder / BASE_FILE).is_file():
+        raise NotFoundError(f"no {BASE_FILE} in {folder}", hint="pass --data DIR")
+    extra = {row["task_id"]: row for row in _read(folder / PLUS_FILE)} if (folder / PLUS_FILE).is_file() else {}
+    try:
+        return [_problem(row, extra.get(row["task_id"])) for row in _read(folder / BASE_FILE)[:limit]]
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{folder}: a problem lacks the field {error}") from error
+
+
+class HiddenTests:
+    """Judge programs by what their solver never saw; each program and problem once.
+
+    Args:
+        jail: where programs run.
+    """
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = jail
+        self._base: dict[tuple[str, str], bool] = {}
+        self._plus: dict[tuple[str, str], bool] = {}
+
+    def passes(self, problem: Problem, code: str) -> bool:
+        """Whether the problem's own asserts hold.
+
+        A pass is an unguessable word that the jailed test hands back after its last assert: what a program prints, or
+        how it exits, counts for nothing.
+        """
+        key = (problem.task_id, code)
+        if key not in self._base:
+            word = secrets.token_hex(16)
+            program = (
+                f"{code}\n\n{problem.test}\n\ndef _pass(word):\n    check({problem.entry_point})\n    return word\n"
+            )
+            result = self._jail.run(program, [Call("_pass", (word,))], limits=JUDGE_LIMITS, seed=0)
+            (outcome,) = result.outcomes
+            self._base[key] = outcome.kind == "returned" and outcome.value == word
+        return self._base[key]
+
+    def passes_plus(self, problem: Problem, code: str) -> bool:
+        """Whether the asserts hold, and the program agrees with the reference on all extra inputs."""
+        key = (problem.task_id, code)
+        if key not in self._plus:
+            self._plus[key] = self.passes(problem, code) and self._agrees(problem, code)
+        return self._plus[key]
+
+    def _agrees(self, problem: Problem, code: str) -> bool:
+        if problem.task_id in SEVERAL_RIGHT_ANSWERS or not problem.plus_inputs:
+            return True
+        calls = [Call(problem.entry_point, arguments) for arguments in problem.plus_inputs]
+        expected = self._jail.run(problem.reference, calls, limits=JUDGE_LIMITS, seed=0).outcomes
+        actual = self._jail.run(code, calls, limits=JUDGE_LIMITS, seed=0).outcomes
+        # An input on which the reference itself gives nothing proves nothing.
+        return all(
+            found.kind == "returned" and equal_by_value(wanted.value, found.value)
+            for wanted, found in zip(expected, actual, strict=True)
+            if wanted.kind == "returned"
+        )
+
+
+def _problem(row: dict[str, Any], extra: dict[str, Any] | None) -> Problem:
+    inputs = [*extra["base_input"], *extra["plus_input"]] if extra else []
+    return Problem(
+        task_id=row["task_id"],
+        prompt=row["prompt"],
+        entry_point=row["entry_point"],
+        test=row["test"],
+        reference=row["prompt"] + row["canonical_solution"],
+        plus_inputs=tuple(tuple(arguments) for arguments in inputs),
+    )
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.strip()]
+    except (OSError, EOFError, ValueError) as error:
+        raise UsageError(f"{path} is no gzipped JSON lines file: {error}") from error
