@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ from armillary.core.trace import Listener, Trace
 
 if TYPE_CHECKING:
     from armillary.engine.engine import Engine
+    from armillary.models.hub import PullProgress as PullProgress  # noqa: PLC0414 - may be taken from here
+    from armillary.models.hub import PullResult
+    from armillary.models.registry import RegistryEntry
     from armillary.reason.loop import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
     from armillary.verify.replay import ReplayReport
 
@@ -129,6 +133,72 @@ def replay_trace(path: Path | str, *, settings: Settings | None = None) -> Repla
     from armillary.verify.replay import replay
 
     return replay(Path(path), verifier_for(settings or load_settings()))
+
+
+def pull_model(
+    name: str, *, settings: Settings | None = None, progress: Callable[[PullProgress], None] | None = None
+) -> PullResult:
+    """Fetch a known model into the models folder; a stopped pull goes on where it stopped.
+
+    Raises:
+        NotFoundError: no model has that name.
+        DownloadError: no source that the settings allow could give it.
+        IntegrityError: the bytes are not the promised ones.
+        DiskSpaceError: the disk has too little room.
+    """
+    from armillary.models.hub import pull
+
+    settings = settings or load_settings()
+    return pull(name, models_folder=models_folder(settings), sources=settings["models.sources"], progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A model that is known, here, or both.
+
+    Attributes:
+        name: registry name, or the path of a file that no name stands for.
+        path: its file, or None if it was not pulled yet.
+        license: empty where nobody told us.
+        context_tokens: positions that it was trained for; 0 where only the file knows.
+        note: what is wrong with the file, or empty.
+    """
+
+    name: str
+    path: Path | None
+    num_bytes: int
+    sha256: str
+    license: str = ""
+    context_tokens: int = 0
+    about: str = ""
+    note: str = ""
+
+
+def list_models(settings: Settings | None = None) -> list[ModelRow]:
+    """The registry's models, then whatever else lies in the models folder."""
+    from armillary.models.files import file_sha256
+    from armillary.models.registry import known_models
+
+    folder = models_folder(settings or load_settings())
+    known = [_known_row(entry, folder / entry.file_name) for entry in known_models()]
+    taken = {row.path for row in known}
+    others = [path for path in sorted(folder.glob("*.gguf")) if path not in taken and path.is_file()]
+    return known + [ModelRow(str(path), path, path.stat().st_size, file_sha256(path)) for path in others]
+
+
+def _known_row(entry: RegistryEntry, path: Path) -> ModelRow:
+    is_here = path.is_file()
+    num_bytes = path.stat().st_size if is_here else entry.num_bytes
+    return ModelRow(
+        name=entry.name,
+        path=path if is_here else None,
+        num_bytes=entry.num_bytes,
+        sha256=entry.sha256,
+        license=entry.license,
+        context_tokens=entry.context_tokens,
+        about=entry.about,
+        note="" if num_bytes == entry.num_bytes else f"has {num_bytes} bytes: remove it and pull again",
+    )
 
 
 def with_candidates(task: TaskSpec, num_candidates: int | None) -> TaskSpec:
