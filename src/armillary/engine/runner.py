@@ -9,7 +9,6 @@ from torch import Tensor
 
 from armillary.attention.kv_cache import KvCache
 from armillary.engine.batch import Chunk
-from armillary.kernels.interface import QueryRun
 from armillary.models.decoder import Decoder
 
 
@@ -23,14 +22,8 @@ class DecoderRunner:
     @torch.inference_mode()
     def step(self, chunks: Sequence[Chunk]) -> Tensor:
         """Run the chunks and return [len(chunks), vocab] float32 logits of their last tokens."""
-        runs: list[QueryRun] = []
-        token_ids: list[int] = []
-        for chunk in chunks:
-            table = torch.tensor(chunk.block_table, dtype=torch.int32)
-            runs.append(QueryRun(table, len(token_ids), len(chunk.token_ids), chunk.start))
-            token_ids.extend(chunk.token_ids)
-        hidden = self._decoder.hidden(torch.tensor(token_ids), runs, self._cache)
-        last = torch.tensor([run.first_row + run.num_tokens - 1 for run in runs])
+        hidden = self._decoder.hidden(chunks, self._cache)
+        last = torch.tensor([len(chunk.token_ids) for chunk in chunks]).cumsum(0) - 1
         return self._decoder.logits(hidden[last])
 
     def copy_block(self, source: int, target: int) -> None:

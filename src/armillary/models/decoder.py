@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -63,6 +64,23 @@ class DecoderWeights:
         return sum(part.num_bytes for part in parts) + self.head.num_bytes
 
 
+class Span(Protocol):
+    """Consecutive tokens of one sequence.
+
+    Attributes:
+        token_ids: at least one.
+        start: position of the first.
+        block_table: blocks that cover positions 0 .. start + len(token_ids) - 1.
+    """
+
+    @property
+    def token_ids(self) -> Sequence[int]: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def block_table(self) -> Sequence[int]: ...
+
+
 class Decoder:
     """Pre-norm decoder with grouped-query attention, rotary positions and gated feed-forward layers.
 
@@ -79,19 +97,19 @@ class Decoder:
         size = config.shape.head_dim
         self._frequencies = 1.0 / config.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float64) / size)
 
-    def hidden(self, token_ids: Tensor, runs: Sequence[QueryRun], cache: KvCache) -> Tensor:
+    def hidden(self, spans: Sequence[Span], cache: KvCache) -> Tensor:
         """Run all layers over the tokens of one step.
 
         Args:
-            token_ids: [M] int64, the runs' tokens one after another.
-            runs: where they stand; they cover rows 0 .. M - 1 in order.
+            spans: M tokens in all.
             cache: keys and values of earlier positions; those of this step are written.
 
         Returns:
             [M, hidden] float32, before the final norm.
         """
+        runs = query_runs(spans)
         at = self._rotation(runs)
-        x = self.weights.embed(token_ids)
+        x = self.weights.embed(torch.tensor([token for span in spans for token in span.token_ids]))
         for layer, layer_cache in zip(self.weights.layers, cache.layers, strict=True):
             x = self._layer(x, layer, layer_cache, at, runs)
         return x
@@ -115,13 +133,21 @@ class Decoder:
         return self._kernels.rms_norm(x, weight, self.config.rms_epsilon)
 
     def _rotation(self, runs: Sequence[QueryRun]) -> Rotation:
-        positions = torch.cat([torch.arange(run.start, run.start + run.num_tokens) for run in runs])
-        slots = torch.cat(
-            [
-                run.block_table[place // BLOCK_TOKENS].long() * BLOCK_TOKENS + place % BLOCK_TOKENS
-                for run in runs
-                for place in (torch.arange(run.start, run.start + run.num_tokens),)
-            ]
-        )
+        places = [torch.arange(run.start, run.start + run.num_tokens) for run in runs]
+        blocks = torch.cat([run.block_table[place // BLOCK_TOKENS] for run, place in zip(runs, places, strict=True)])
+        positions = torch.cat(places)
         angles = positions[:, None] * self._frequencies
-        return Rotation(angles.cos().float(), angles.sin().float(), slots)
+        return Rotation(
+            angles.cos().float(), angles.sin().float(), blocks.long() * BLOCK_TOKENS + positions % BLOCK_TOKENS
+        )
+
+
+def query_runs(spans: Sequence[Span]) -> list[QueryRun]:
+    """The spans as runs of rows, one after another."""
+    runs: list[QueryRun] = []
+    first_row = 0
+    for span in spans:
+        table = torch.tensor(span.block_table, dtype=torch.int32)
+        runs.append(QueryRun(table, first_row, len(span.token_ids), span.start))
+        first_row += len(span.token_ids)
+    return runs
