@@ -1,0 +1,49 @@
+"""Fingerprint what a program does on shared inputs, so that programs that do the same can be grouped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from armillary.core.tasks import TaskSpec
+from armillary.core.values import Json, dumps
+from armillary.verify.execution import Jail, Observation, run_calls
+from armillary.verify.generate import Arguments
+from armillary.verify.policy import check_policy
+from armillary.verify.sandbox.outcomes import Call
+
+SIGNIFICANT_DIGITS = 6
+
+
+def fingerprint(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> str:
+    """SHA-256 over all that the program gives back: values, names of exceptions, timeouts and deaths.
+
+    Two programs have the same fingerprint exactly when all of that is equal, floats to six significant digits. Code
+    that the policy refuses or that does not load has one of its own kind, which begins with ``unloadable``.
+    """
+    problem = check_policy(task, code)
+    if problem is not None:
+        return f"unloadable-{_hash(str(problem))}"
+    found = run_calls(jail, code, [Call(task.entry_point, arguments) for arguments in inputs], seed=seed)
+    if found.load_error:
+        return f"unloadable-{_hash(found.load_error)}"
+    return _hash([_outcome(seen) for seen in found.observations])
+
+
+def _hash(body: Json) -> str:
+    return hashlib.sha256(dumps(body).encode()).hexdigest()
+
+
+def _outcome(seen: Observation) -> list[Json]:
+    return [seen.kind, _rounded(seen.value), seen.error]
+
+
+def _rounded(tagged: Json) -> Json:
+    """The same value with its floats rounded; the order in which a sum was made should not tell programs apart."""
+    if isinstance(tagged, float):
+        return float(f"{tagged:.{SIGNIFICANT_DIGITS}g}")
+    if isinstance(tagged, list):
+        return [_rounded(item) for item in tagged]
+    if isinstance(tagged, dict):
+        return {tag: _rounded(body) for tag, body in tagged.items()}
+    return tagged

@@ -1,0 +1,236 @@
+"""The fields of a task as they were written, checked and turned into a ``TaskSpec``. Knows no file format.
+
+Every front end fills a ``Draft`` and says on which line each field stood, so that all errors name field and line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from armillary.core.errors import TaskFormatError
+from armillary.core.tasks import Budget, Example, Parameter, Predicate, TaskSpec
+from armillary.core.values import canonical
+from armillary.verify.docstring_examples import find_examples
+from armillary.verify.domains import has_unknown, parse_domain, split_outside_brackets
+from armillary.verify.examples_text import parse_call, parse_example
+from armillary.verify.predicates import check_predicate
+from armillary.verify.signature import Signature, parse_signature
+from armillary.verify.source import SourceError, parse_module
+
+EXAMPLE_FORMS = "write `f(2) == 4`, or `call` with `returns` or `raises`, or `input` with `output`"
+
+
+@dataclass(slots=True)
+class Draft:
+    """Everything that a front end found; the names are those of the task file.
+
+    Attributes:
+        examples: texts, or tables with ``call``/``returns``/``raises`` or ``input``/``output``.
+        lines: dotted path of a field -> 1-based line.
+        stub_signature: from a stub in the prompt; ``signature`` goes first.
+        docstring: where to look for the examples of the prompt's author; the prompt itself by default.
+    """
+
+    prompt: str = ""
+    entry_point: str = ""
+    signature: str = ""
+    inputs: dict[str, str] = field(default_factory=dict)
+    examples: list[Any] = field(default_factory=list)
+    requires: list[str] = field(default_factory=list)
+    ensures: list[str] = field(default_factory=list)
+    laws: list[str] = field(default_factory=list)
+    raises: dict[str, str] = field(default_factory=dict)
+    reference: str = ""
+    budget: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    stub_signature: Signature | None = None
+    docstring: str | None = None
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[None]:
+        """Turn a ``SourceError`` inside into a ``TaskFormatError`` at this field."""
+        try:
+            yield
+        except SourceError as error:
+            raise TaskFormatError(error.message, field=path, line=self.line(path)) from error
+
+    def line(self, path: str) -> int | None:
+        """Line of a field, or of the nearest field around it."""
+        while path and path not in self.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.lines.get(path)
+
+
+def refuse_unknown(name: str, known: tuple[str, ...], *, line: int | None = None, within: str = "") -> None:
+    """Refuse a field that no task has, naming the nearest one and all that are known.
+
+    Raises:
+        TaskFormatError: ``name`` is not in ``known``.
+    """
+    if name in known:
+        return
+    path = f"{within}.{name}" if within else name
+    if name == "temporal":
+        message, hint = "temporal bounds are not checked by this version", "remove the field to solve the task without"
+        raise TaskFormatError(message, field=path, line=line, hint=hint)
+    near = difflib.get_close_matches(name, known, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    raise TaskFormatError("unknown field", field=path, line=line, hint=f"{guess}known: {', '.join(known)}")
+
+
+def build_task(draft: Draft) -> TaskSpec:
+    """Check every field and put the task together.
+
+    Raises:
+        TaskFormatError: a field is missing, malformed or contradicts another.
+    """
+    if not draft.prompt.strip():
+        raise TaskFormatError("a task needs a prompt", field="prompt", line=draft.line("prompt"))
+    signature = _signature(draft)
+    parameters = _with_domains(draft, signature.parameters)
+    names = tuple(item.name for item in parameters) if draft.signature or draft.inputs or draft.stub_signature else None
+    task = TaskSpec(
+        prompt=draft.prompt,
+        entry_point=signature.name,
+        parameters=parameters,
+        returns=signature.returns,
+        examples=_examples(draft, signature.name, names),
+        raises=tuple(draft.raises.items()),
+        reference=draft.reference,
+        budget=_budget(draft),
+    )
+    _check_reference(draft, task.entry_point)
+    return _with_predicates(draft, task)
+
+
+def _signature(draft: Draft) -> Signature:
+    if draft.signature:
+        with draft.reading("signature"):
+            found = parse_signature(draft.signature)
+    elif draft.inputs and draft.entry_point:
+        names = tuple(Parameter(name) for name in draft.inputs)
+        found = Signature(draft.entry_point, names, "", len(names))
+    else:
+        found = draft.stub_signature or Signature(draft.entry_point, (), "", 0)
+    name = draft.entry_point or found.name
+    if not name:
+        hint = "add `signature: def f(x: int) -> int`, or a Python stub to the prompt"
+        raise TaskFormatError("a task needs the name of the function to write", field="entry_point", hint=hint)
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise TaskFormatError(f"{name!r} is no function name", field="entry_point", line=draft.line("entry_point"))
+    if found.name not in (name, ""):
+        message = f"the signature defines {found.name!r}, the entry point is {name!r}"
+        raise TaskFormatError(message, field="entry_point", line=draft.line("entry_point"))
+    return replace(found, name=name)
+
+
+def _with_domains(draft: Draft, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    known = tuple(item.name for item in parameters)
+    for name, text in draft.inputs.items():
+        path = f"inputs.{name}"
+        refuse_unknown(name, known, line=draft.line(path), within="inputs")
+        with draft.reading(path):
+            annotation = parameters[known.index(name)].annotation or "int"
+            is_whole = any(part[0].isalpha() and not part.startswith(("len", "chars")) for part in _parts(text))
+            if has_unknown(parse_domain(text if is_whole else f"{annotation} | {text}")):
+                raise SourceError(f"{text!r} names a type that inputs cannot be made of")
+    return tuple(replace(item, domain=draft.inputs.get(item.name, "")) for item in parameters)
+
+
+def _parts(text: str) -> list[str]:
+    return split_outside_brackets(text, "|")
+
+
+def _examples(draft: Draft, entry_point: str, names: tuple[str, ...] | None) -> tuple[Example, ...]:
+    found = []
+    for index, raw in enumerate(draft.examples):
+        path = f"examples[{index}]"
+        with draft.reading(path):
+            found.append(_example(raw, entry_point, names))
+    known = {canonical((item.arguments, item.expected, item.raises)) for item in found}
+    text = draft.prompt if draft.docstring is None else draft.docstring
+    found += [
+        example
+        for example in find_examples(text, entry_point, names)
+        if canonical((example.arguments, example.expected, example.raises)) not in known
+    ]
+    sizes = {len(example.arguments) for example in found}
+    if names is None and len(sizes) > 1:
+        message = "the examples do not agree on the number of arguments"
+        raise TaskFormatError(message, field="examples", line=draft.line("examples"), hint="add a signature")
+    return tuple(found)
+
+
+def _example(raw: Any, entry_point: str, names: tuple[str, ...] | None) -> Example:
+    if isinstance(raw, str):
+        return parse_example(raw, entry_point, names)
+    if not isinstance(raw, dict):
+        raise SourceError(f"{raw!r} is no example; {EXAMPLE_FORMS}")
+    keys = set(raw)
+    if keys in ({"call", "returns"}, {"call", "raises"}) and isinstance(raw["call"], str):
+        arguments = parse_call(raw["call"], entry_point, names)
+    elif keys in ({"input", "output"}, {"input", "raises"}):
+        arguments = _arguments(raw["input"], names)
+    else:
+        raise SourceError(f"an example has the fields {', '.join(sorted(map(str, keys)))}; {EXAMPLE_FORMS}")
+    if "raises" in raw:
+        if not isinstance(raw["raises"], str) or not raw["raises"].isidentifier():
+            raise SourceError(f"{raw['raises']!r} is no exception's name")
+        return Example(arguments, raises=raw["raises"])
+    return Example(arguments, raw["returns"] if "returns" in raw else raw["output"])
+
+
+def _arguments(given: Any, names: tuple[str, ...] | None) -> tuple[Any, ...]:
+    if isinstance(given, dict) and names is not None and set(given) == set(names) and len(names) > 0:
+        return tuple(given[name] for name in names)
+    arguments = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if names is not None and len(arguments) != len(names):
+        raise SourceError(f"input has {len(arguments)} values, the function takes {len(names)}; list one per parameter")
+    return arguments
+
+
+def _budget(draft: Draft) -> Budget:
+    known = {item.name: type(item.default) for item in fields(Budget)}
+    for name, value in draft.budget.items():
+        path = f"budget.{name}"
+        refuse_unknown(name, tuple(known), line=draft.line(path), within="budget")
+        is_number = type(value) is int or (type(value) is float and known[name] is float)
+        lowest = 0 if name == "max_rounds" else 1
+        if not is_number or not lowest <= value <= 1e9:
+            message = f"{value!r} is not a number from {lowest} on"
+            raise TaskFormatError(message, field=path, line=draft.line(path))
+    return Budget(**draft.budget)
+
+
+def _check_reference(draft: Draft, entry_point: str) -> None:
+    if not draft.reference:
+        return
+    with draft.reading("reference"):
+        tree = parse_module(draft.reference)
+        if entry_point not in {getattr(node, "name", "") for node in tree.body}:
+            raise SourceError(f"the reference defines no function {entry_point!r}")
+
+
+def _with_predicates(draft: Draft, task: TaskSpec) -> TaskSpec:
+    names = tuple(item.name for item in task.parameters)
+    if "result" in names and (draft.ensures or draft.requires):
+        raise TaskFormatError("a parameter named 'result' cannot be told from the result", field="ensures")
+    readable = {"requires": names, "ensures": (*names, "result"), "laws": (*names, task.entry_point)}
+    found: dict[str, tuple[Predicate, ...]] = {}
+    for kind, allowed in readable.items():
+        texts: list[str] = getattr(draft, kind)
+        for index, text in enumerate(texts):
+            path = f"{kind}[{index}]"
+            check_predicate(text, allowed, field=path, line=draft.line(path))
+        found[kind] = tuple(Predicate(text) for text in texts)
+    for name, text in draft.raises.items():
+        path = f"raises.{name}"
+        if not name.isidentifier():
+            raise TaskFormatError(f"{name!r} is no exception's name", field=path, line=draft.line(path))
+        check_predicate(text, names, field=path, line=draft.line(path))
+    return replace(task, requires=found["requires"], ensures=found["ensures"], laws=found["laws"])

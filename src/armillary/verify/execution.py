@@ -1,0 +1,115 @@
+"""Run many calls of one program in a jail and say what came of each. Judges nothing.
+
+Calls share a process until one ends it; that one is run again alone, so that it cannot blame or starve the others.
+Counts bound the work, never wall time: the same program and calls give the same observations on a busy machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Literal, Protocol
+
+from armillary.core.values import Json
+from armillary.verify.rendering import render_tagged, steady
+from armillary.verify.sandbox.outcomes import Call, JailResult, Limits, Outcome
+
+CALLS_PER_RUN = 64
+# After so many calls without an answer the rest is skipped: such a program only burns time.
+MAX_STOPS = 3
+
+ObservationKind = Literal["returned", "raised", "timeout", "unencodable", "died", "skipped"]
+
+
+class Jail(Protocol):
+    """What is needed of a sandbox; ``sandbox.client.Sandbox`` is the real one."""
+
+    @property
+    def tier(self) -> str:
+        """Strength of the jail."""
+        ...
+
+    def run(
+        self, source: str, calls: Sequence[Call] = (), *, limits: Limits | None = None, seed: int = 0
+    ) -> JailResult:
+        """Load a program in a fresh process and make the calls."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What came of one call.
+
+    Attributes:
+        kind: ``died`` when the call ended its process; ``skipped`` when it was never made.
+        value: tagged JSON when ``returned``.
+        error: the exception's class when ``raised``.
+        text: what happened, for people; the same in every run.
+    """
+
+    kind: ObservationKind
+    value: Json = None
+    error: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """All calls of one program; ``observations`` is empty when it did not load."""
+
+    observations: tuple[Observation, ...]
+    load_error: str = ""
+
+
+SKIPPED = Observation("skipped", text="not run")
+
+
+def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) -> Execution:
+    """Make all calls, in as few processes as it takes."""
+    observations: list[Observation] = []
+    num_stops = 0
+    while len(observations) < len(calls) or not calls:
+        batch = calls[len(observations) : len(observations) + CALLS_PER_RUN]
+        result = jail.run(source, batch, seed=seed)
+        if result.load_error:
+            return Execution((), steady(result.load_error))
+        if not calls:
+            break
+        answered = list(takewhile(lambda outcome: outcome.kind != "missing", result.outcomes))
+        observations += [_observe(outcome, result) for outcome in answered]
+        num_stops += sum(outcome.kind == "timeout" for outcome in answered)
+        if len(answered) < len(batch):
+            observations.append(run_alone(jail, source, calls[len(observations)], seed=seed))
+            num_stops += 1
+        if num_stops >= MAX_STOPS:
+            observations += [SKIPPED] * (len(calls) - len(observations))
+    return Execution(tuple(observations))
+
+
+def run_alone(jail: Jail, source: str, call: Call, *, seed: int = 0) -> Observation:
+    """Make one call in a process of its own."""
+    result = jail.run(source, (call,), seed=seed)
+    if result.load_error:
+        return Observation("died", text=f"the program does not load: {steady(result.load_error)}")
+    return _observe(result.outcomes[0], result)
+
+
+def _observe(outcome: Outcome, result: JailResult) -> Observation:
+    if outcome.kind == "returned":
+        return Observation("returned", value=outcome.value, text=render_tagged(outcome.value))
+    if outcome.kind == "raised":
+        message = steady(outcome.error_message)
+        text = f"raised {outcome.error_type}" + (f": {message}" if message else "")
+        return Observation("raised", error=outcome.error_type, text=text)
+    if outcome.kind == "unencodable":
+        text = f"a value that cannot leave the sandbox: {steady(outcome.error_message)}"
+        return Observation("unencodable", text=text)
+    if outcome.kind == "timeout" or result.stopped_by == "wall":
+        return Observation("timeout", text="no answer within the time limit")
+    reasons = {
+        "output": "printed more than it may",
+        "signal": f"the process was killed by signal {result.signal}",
+        "exit": "the process ended itself",
+    }
+    return Observation("died", text=reasons[result.stopped_by])

@@ -1,0 +1,89 @@
+"""Look for an input that breaks a promise, make it small, and run it once more alone. Counts bound the work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from armillary.core.tasks import TaskSpec
+from armillary.verify.domains import contains, parameter_domains
+from armillary.verify.generate import Arguments, generate_inputs
+from armillary.verify.oracles import Contract, Finding, Oracle
+from armillary.verify.shrink import shrink, weight
+
+NUM_INPUTS = 200
+INPUTS_PER_BATCH = 50
+# Inputs made for each one wanted, when ``requires`` turns some away.
+OVERSAMPLING = 4
+
+Admits = Callable[[Sequence[Arguments]], list[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """The smallest input found that breaks a promise, and how; it did so again in a process of its own."""
+
+    promise_id: str
+    arguments: Arguments
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        num_tried: promise id -> inputs that said something about it.
+        breach: None when every promise held, or when what broke one did not do so again.
+        flaky: why no verdict is possible: a program that behaves differently when it is run again.
+    """
+
+    num_tried: Mapping[str, int] = field(default_factory=dict)
+    breach: Breach | None = None
+    flaky: str = ""
+
+
+def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: int) -> list[Arguments]:
+    """Generated inputs that satisfy ``requires``, at most ``count``."""
+    if not task.requires:
+        return generate_inputs(task, count=count, seed=seed)
+    made = generate_inputs(task, count=count * OVERSAMPLING, seed=seed)
+    kept = [item for item, is_admitted in zip(made, contract.admits(made), strict=True) if is_admitted]
+    return kept[:count]
+
+
+def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[Arguments]) -> SearchResult:
+    """Judge the inputs batch by batch until one breaks a promise."""
+    num_tried: Counter[str] = Counter()
+    for start in range(0, len(inputs), INPUTS_PER_BATCH):
+        batch = inputs[start : start + INPUTS_PER_BATCH]
+        broken: list[tuple[Arguments, str]] = []
+        for arguments, judgement in zip(batch, oracle.judge(batch), strict=True):
+            num_tried.update(judgement.keys())
+            broken += [(arguments, name) for name, finding in judgement.items() if finding is not None]
+        if broken:
+            arguments, name = min(broken, key=lambda item: weight(item[0]))
+            return _confirmed(task, oracle, contract, (arguments, name), dict(num_tried))
+    return SearchResult(dict(num_tried))
+
+
+def _confirmed(
+    task: TaskSpec, oracle: Oracle, contract: Contract, found: tuple[Arguments, str], num_tried: Mapping[str, int]
+) -> SearchResult:
+    arguments, name = found
+    domains = parameter_domains(task)
+
+    def fails(batch: Sequence[Arguments]) -> list[bool]:
+        allowed = [all(map(contains, domains, item)) for item in batch]
+        allowed = [inside and admitted for inside, admitted in zip(allowed, contract.admits(batch), strict=True)]
+        tried = [item for item, is_allowed in zip(batch, allowed, strict=True) if is_allowed]
+        judged = iter(oracle.judge(tried) if tried else [])
+        return [is_allowed and next(judged).get(name) is not None for is_allowed in allowed]
+
+    # The smallest first; the original too, should the smaller one have failed only in company.
+    for candidate in (shrink(arguments, fails), arguments):
+        finding = oracle.judge([candidate])[0].get(name)
+        if finding is not None:
+            return SearchResult(num_tried, Breach(name, candidate, finding))
+    return SearchResult(num_tried, flaky=f"{name} broke once and held when it was run again: chance or hidden state")

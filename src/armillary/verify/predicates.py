@@ -1,0 +1,120 @@
+"""Predicates as restricted Python expressions kept as text, and the program that evaluates them in a jail of its own.
+
+A predicate never runs in this process, and ``requires`` and ``ensures`` never in the candidate's. Laws call the
+candidate and must therefore run beside it; see ``oracles`` for what that means for their weight as evidence.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable
+
+from armillary.core.errors import TaskFormatError
+from armillary.core.tasks import TaskSpec
+from armillary.verify.source import SourceError, parse_expression
+
+FUNCTIONS = frozenset({
+    "abs", "all", "any", "bin", "bool", "bytes", "chr", "complex", "dict", "divmod", "enumerate", "filter", "float",
+    "frozenset", "hex", "int", "isinstance", "len", "list", "map", "max", "min", "ord", "pow", "range", "repr",
+    "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
+})  # fmt: skip
+MODULES = frozenset({"math"})
+# Attributes that format a string by looking inside of values.
+FORBIDDEN_ATTRIBUTES = frozenset({"format", "format_map"})
+_NODES = (
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Name, ast.Constant, ast.List, ast.Tuple, ast.Set,
+    ast.Dict, ast.Subscript, ast.Slice, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.comprehension, ast.Starred, ast.Attribute, ast.keyword, ast.expr_context, ast.boolop, ast.operator,
+    ast.unaryop, ast.cmpop,
+)  # fmt: skip
+
+
+def check_predicate(text: str, names: Iterable[str], *, field: str, line: int | None = None) -> None:
+    """Refuse a predicate that is more than an expression over known names.
+
+    Args:
+        text: the predicate as written.
+        names: what may be read beside ``FUNCTIONS`` and ``MODULES``: parameters, ``result``, or the entry point.
+        field: where it stands in the task, for the error.
+        line: the line of that place, if known.
+
+    Raises:
+        TaskFormatError: no expression, an unknown name, or something that predicates may not do.
+    """
+    try:
+        tree = parse_expression(text)
+    except SourceError as error:
+        raise TaskFormatError(f"{text!r} is no Python expression: {error.message}", field=field, line=line) from error
+    known = {*names, *FUNCTIONS, *MODULES}
+    known |= {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }  # variables of comprehensions; nothing else can store
+    for node in ast.walk(tree):
+        problem = _problem(node, known)
+        if problem:
+            raise TaskFormatError(f"{text!r} {problem}", field=field, line=line)
+
+
+def contract_source(task: TaskSpec) -> str:
+    """A program with one function per predicate, which names no candidate.
+
+    ``requires_0(*parameters)``, ``raises_0(*parameters)`` and ``ensures_0(*parameters, result)`` return a bool.
+    """
+    inputs = _parameter_list(task)
+    parts = ["import math"]
+    parts += [_function(f"requires_{i}", inputs, item.text) for i, item in enumerate(task.requires)]
+    parts += [_function(f"raises_{i}", inputs, text) for i, (_, text) in enumerate(task.raises)]
+    parts += [_function(f"ensures_{i}", [*inputs, "result"], item.text) for i, item in enumerate(task.ensures)]
+    return "\n\n".join(parts) + "\n"
+
+
+def law_source(task: TaskSpec) -> str:
+    """Functions to append to a candidate: ``law_0_left`` and ``law_0_right`` for an equality, ``law_0`` for another."""
+    inputs = _parameter_list(task)
+    parts = ["import math"]
+    for index, item in enumerate(task.laws):
+        sides = equality_sides(item.text)
+        if sides is None:
+            parts.append(_function(law_name(index), inputs, item.text))
+        else:
+            parts.append(_function(law_name(index, "left"), inputs, sides[0], is_claim=False))
+            parts.append(_function(law_name(index, "right"), inputs, sides[1], is_claim=False))
+    return "\n\n".join(parts) + "\n"
+
+
+def law_name(index: int, side: str = "") -> str:
+    """Name of a law's function in the candidate's program."""
+    return f"armillary_law_{index}" + (f"_{side}" if side else "")
+
+
+def equality_sides(text: str) -> tuple[str, str] | None:
+    """Both sides of ``left == right``; None for any other expression."""
+    tree = parse_expression(text)
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Eq):
+        return None
+    return ast.unparse(tree.left), ast.unparse(tree.comparators[0])
+
+
+def _parameter_list(task: TaskSpec) -> list[str]:
+    return [parameter.name for parameter in task.parameters]
+
+
+def _function(name: str, parameters: list[str], text: str, *, is_claim: bool = True) -> str:
+    # Printed back from the tree: a comment or a line break in the text cannot change the program around it.
+    expression = ast.unparse(parse_expression(text))
+    body = f"True if ({expression}) else False" if is_claim else expression
+    return f"def {name}({', '.join(parameters)}):\n    return {body}"
+
+
+def _problem(node: ast.AST, known: set[str]) -> str:
+    if not isinstance(node, (*_NODES,)):
+        return f"uses {type(node).__name__}, which a predicate may not"
+    if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FORBIDDEN_ATTRIBUTES):
+        return f"uses .{node.attr}, which a predicate may not"
+    if isinstance(node, ast.Name) and node.id.startswith("__"):
+        return f"uses {node.id}, which a predicate may not"
+    if isinstance(node, ast.Name) and node.id not in known:
+        near = difflib.get_close_matches(node.id, sorted(known), n=1)
+        return f"reads {node.id!r}, which it does not know" + (f"; did you mean {near[0]!r}?" if near else "")
+    return ""

@@ -1,0 +1,84 @@
+"""Find out whether a task contradicts itself, before any answer is blamed. Knows no candidate."""
+
+from __future__ import annotations
+
+from armillary.core.tasks import Example, TaskSpec
+from armillary.core.values import canonical, encode
+from armillary.verify.comparison import matches
+from armillary.verify.execution import Jail, Observation, run_calls
+from armillary.verify.oracles import Contract
+from armillary.verify.rendering import render, render_call
+from armillary.verify.sandbox.outcomes import Call
+
+
+def find_contradiction(task: TaskSpec, jail: Jail) -> str:
+    """One sentence that names what cannot hold together, or an empty text.
+
+    Looked at are the examples among each other, with ``requires``, ``raises`` and ``ensures``, and with the reference.
+    Examples that a model wrote prove nothing and are left out.
+    """
+    examples = [example for example in task.examples if example.origin != "model"]
+    return (
+        _disagreement(task, examples)
+        or _breach_of_contract(task, examples, Contract(task, jail))
+        or _reference_failure(task, examples, jail)
+    )
+
+
+def meets(example: Example, seen: Observation, returns: str) -> bool:
+    """Whether a call came out as an example says."""
+    if example.raises:
+        return seen.kind == "raised" and seen.error == example.raises
+    return seen.kind == "returned" and matches(encode(example.expected), seen.value, returns)
+
+
+def expectation(example: Example) -> str:
+    """What an example expects, as text."""
+    return f"raises {example.raises}" if example.raises else render(example.expected)
+
+
+def _call_text(task: TaskSpec, example: Example) -> str:
+    return render_call(task.entry_point, example.arguments)
+
+
+def _disagreement(task: TaskSpec, examples: list[Example]) -> str:
+    seen: dict[str, Example] = {}
+    for example in examples:
+        first = seen.setdefault(canonical(example.arguments), example)
+        if expectation(first) != expectation(example):
+            call = _call_text(task, example)
+            return f"two examples disagree: {call} gives {expectation(first)} and {expectation(example)}"
+    return ""
+
+
+def _breach_of_contract(task: TaskSpec, examples: list[Example], contract: Contract) -> str:
+    arguments = [example.arguments for example in examples]
+    for example, is_admitted in zip(examples, contract.admits(arguments), strict=True):
+        if not is_admitted:
+            return f"the example {_call_text(task, example)} does not satisfy requires"
+    for example, errors in zip(examples, contract.demanded_errors(arguments), strict=True):
+        if errors and example.raises not in errors:
+            demanded = " or ".join(errors)
+            return f"{_call_text(task, example)} must raise {demanded}, but an example expects {expectation(example)}"
+    returning = [example for example in examples if not example.raises]
+    rows = contract.ensures([item.arguments for item in returning], [item.expected for item in returning])
+    for example, row in zip(returning, rows, strict=True):
+        for predicate, answer in zip(task.ensures, row, strict=False):
+            if answer.value is not True:
+                result = f"{_call_text(task, example)} == {expectation(example)}"
+                return f"the example {result} breaks ensures: {predicate.text}"
+    return ""
+
+
+def _reference_failure(task: TaskSpec, examples: list[Example], jail: Jail) -> str:
+    if not task.reference:
+        return ""
+    calls = [Call(task.entry_point, example.arguments) for example in examples]
+    found = run_calls(jail, task.reference, calls)
+    if found.load_error:
+        return f"the reference does not load: {found.load_error}"
+    for example, seen in zip(examples, found.observations, strict=True):
+        if not meets(example, seen, task.returns):
+            expected = expectation(example)
+            return f"the reference fails the example {_call_text(task, example)}: expected {expected}, got {seen.text}"
+    return ""

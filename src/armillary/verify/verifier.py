@@ -1,0 +1,226 @@
+"""Climb the ladder of evidence for one answer: policy, examples, properties, reference; stop at the first refutation.
+
+Never says ``PROVED``. An answer is refuted only by something that happened twice, the second time in a process of its
+own; what does not happen again makes the verdict ``UNKNOWN``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from armillary.core.tasks import TaskSpec
+from armillary.core.values import encode
+from armillary.core.verdicts import Check, Counterexample, Level, Status, Verdict
+from armillary.verify.behaviours import fingerprint
+from armillary.verify.examples_level import judge_examples
+from armillary.verify.execution import Jail, run_calls
+from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search
+from armillary.verify.generate import Arguments, can_generate
+from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, PropertyOracle
+from armillary.verify.policy import check_policy
+from armillary.verify.rendering import render_call
+from armillary.verify.suspicion import find_contradiction
+
+NUM_SHARED_INPUTS = 32
+MAX_REMEMBERED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """How far an answer has come.
+
+    Attributes:
+        stop: set when the climb is over, with the reason in ``reason``.
+        notes: what could not be tested, and why.
+    """
+
+    checks: tuple[Check, ...] = ()
+    stop: Status | None = None
+    reason: str = ""
+    counterexample: Counterexample | None = None
+    notes: tuple[str, ...] = ()
+    has_run: bool = False
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What does not depend on the answer, so that many candidates share it."""
+
+    suspicions: dict[str, str] = field(default_factory=dict)
+    inputs: dict[tuple[str, int, int], list[Arguments]] = field(default_factory=dict)
+
+
+class CodeVerifier:
+    """Judges code against tasks; satisfies ``core.protocols.Verifier``.
+
+    Args:
+        sandbox: runs the code; a ``sandbox.client.Sandbox``.
+        num_inputs: generated inputs that each answer must survive, if the task has properties or a reference.
+        on_level: told each level as it is begun; the live view.
+    """
+
+    def __init__(
+        self, sandbox: Jail, *, num_inputs: int = NUM_INPUTS, on_level: Callable[[Level], None] | None = None
+    ) -> None:
+        self._jail = sandbox
+        self._num_inputs = num_inputs
+        self._on_level = on_level
+        self._memory = _Memory()
+
+    @property
+    def sandbox_tier(self) -> str:
+        """Strength of the jail that runs the code."""
+        return self._jail.tier
+
+    def verify(self, task: TaskSpec, code: str, *, seed: int = 0) -> Verdict:
+        """Climb the ladder until the first counterexample or the end.
+
+        Raises:
+            SandboxError: the jail is not as strong as it must be; nothing was run.
+        """
+        started = time.perf_counter()
+        climb = self._climb(task, code, seed)
+        status, reason = _conclusion(task, climb, seed)
+        return Verdict(
+            status=status,
+            checks=climb.checks,
+            counterexample=climb.counterexample,
+            reason=reason,
+            sandbox_tier=self._jail.tier if climb.has_run else "none",
+            seed=seed,
+            elapsed_ms=(time.perf_counter() - started) * 1e3,
+        )
+
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
+        """One fingerprint per code, see ``behaviours.fingerprint``."""
+        inputs = self._inputs(task, NUM_SHARED_INPUTS, seed)
+        return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
+
+    def _climb(self, task: TaskSpec, code: str, seed: int) -> Climb:
+        suspicion = self._suspicion(task)
+        if suspicion:
+            return Climb(stop=Status.SPEC_SUSPECT, reason=suspicion)
+        climb = self._check_policy(task, code, seed)
+        for level in (self._check_examples, self._check_properties, self._check_reference):
+            if climb.stop is None:
+                climb = level(task, code, seed, climb)
+        return climb
+
+    def _check_policy(self, task: TaskSpec, code: str, seed: int) -> Climb:
+        self._tell("policy")
+        problem = check_policy(task, code)
+        text = f"Python code that defines {task.entry_point} and keeps to computing"
+        if problem is not None:
+            check = Check("policy", "policy", "sandbox", passed=False, text=text)
+            return Climb((check,), Status.REFUTED, str(problem))
+        checks = (Check("policy", "policy", "sandbox", passed=True, text=text),)
+        error = run_calls(self._jail, code, (), seed=seed).load_error
+        if error.startswith(("ModuleNotFoundError", "ImportError")):
+            return Climb(checks, Status.UNKNOWN, f"could not be run: {error}", has_run=True)
+        checks += (Check("loads", "policy", "sandbox", passed=not error, text="the code loads without an error"),)
+        if error and run_calls(self._jail, code, (), seed=seed).load_error:
+            return Climb(checks, Status.REFUTED, f"the code does not load: {error}", has_run=True)
+        if error:
+            return Climb(checks, Status.UNKNOWN, f"the code loads now and then: {error}", has_run=True)
+        return Climb(checks, has_run=True)
+
+    def _check_examples(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
+        if not task.examples:
+            return climb
+        self._tell("examples")
+        found = judge_examples(self._jail, task, code, seed=seed)
+        climb = replace(climb, checks=climb.checks + found.checks)
+        if found.counterexample is not None:
+            reason = f"fails {found.counterexample.check_id}"
+            return replace(climb, stop=Status.REFUTED, reason=reason, counterexample=found.counterexample)
+        return replace(climb, stop=Status.UNKNOWN, reason=found.flaky) if found.flaky else climb
+
+    def _check_properties(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
+        if not (task.ensures or task.laws or task.raises):
+            return climb
+        return self._search(task, PropertyOracle(task, self._jail, code, seed=seed), seed, climb)
+
+    def _check_reference(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
+        if not task.reference:
+            return climb
+        return self._search(task, DifferentialOracle(task, self._jail, code, seed=seed), seed, climb)
+
+    def _search(self, task: TaskSpec, oracle: Oracle, seed: int, climb: Climb) -> Climb:
+        level = oracle.promises[0].level
+        self._tell(level)
+        if not can_generate(task):
+            note = f"no {level} test: a parameter has neither type nor domain nor example"
+            return replace(climb, notes=(*climb.notes, note))
+        inputs = self._inputs(task, self._num_inputs, seed)
+        if not inputs:
+            return replace(climb, notes=(*climb.notes, f"no {level} test: no generated input satisfies requires"))
+        result = search(task, oracle, Contract(task, self._jail), inputs)
+        return _after_search(task, oracle, result, climb)
+
+    def _suspicion(self, task: TaskSpec) -> str:
+        known = self._memory.suspicions
+        if task.sha256 not in known:
+            _forget_oldest(known)
+            known[task.sha256] = find_contradiction(task, self._jail)
+        return known[task.sha256]
+
+    def _inputs(self, task: TaskSpec, count: int, seed: int) -> list[Arguments]:
+        known = self._memory.inputs
+        key = (task.sha256, count, seed)
+        if key not in known:
+            _forget_oldest(known)
+            known[key] = admissible_inputs(task, Contract(task, self._jail), count=count, seed=seed)
+        return known[key]
+
+    def _tell(self, level: Level) -> None:
+        if self._on_level is not None:
+            self._on_level(level)
+
+
+def _after_search(task: TaskSpec, oracle: Oracle, result: SearchResult, climb: Climb) -> Climb:
+    breach = result.breach
+    broken = "" if breach is None else breach.promise_id
+    checks = tuple(
+        Check(item.id, item.level, item.origin, item.id != broken, result.num_tried[item.id], item.text)
+        for item in oracle.promises
+        if result.num_tried.get(item.id) and not (result.flaky.startswith(item.id))
+    )
+    untested = tuple(
+        f"{item.id} was not tested by any input" for item in oracle.promises if not result.num_tried.get(item.id)
+    )
+    climb = replace(climb, checks=climb.checks + checks, notes=climb.notes + untested)
+    if breach is not None:
+        counterexample = Counterexample(
+            check_id=breach.promise_id,
+            call=render_call(task.entry_point, breach.arguments),
+            expected=breach.finding.expected,
+            actual=breach.finding.actual,
+            arguments=encode(breach.arguments),
+        )
+        return replace(climb, stop=Status.REFUTED, reason=f"breaks {broken}", counterexample=counterexample)
+    return replace(climb, stop=Status.UNKNOWN, reason=result.flaky) if result.flaky else climb
+
+
+def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
+    if climb.stop is not None:
+        return climb.stop, climb.reason
+    notes = "".join(f"; {note}" for note in climb.notes)
+    hard = [check for check in climb.checks if check.is_hard and check.level != "policy"]
+    num_examples = sum(check.level == "examples" for check in hard)
+    num_inputs = max((check.num_inputs for check in hard if check.level != "examples"), default=0)
+    examples = f"{num_examples} example{'s' * (num_examples != 1)}"
+    if num_inputs:
+        with_examples = f"{examples} and " if num_examples else ""
+        return Status.TESTED, f"passed {with_examples}{num_inputs} generated inputs (seed {seed}){notes}"
+    if num_examples:
+        return Status.EXAMPLES_PASS, f"passed {examples}, nothing else was tested{notes}"
+    if not task.has_hard_evidence:
+        return Status.UNKNOWN, "it loads, but the task has nothing to test it against"
+    return Status.UNKNOWN, f"nothing could be tested{notes}" if notes else "only examples that a model wrote were tried"
+
+
+def _forget_oldest(known: dict[object, object] | dict[str, str] | dict[tuple[str, int, int], list[Arguments]]) -> None:
+    if len(known) >= MAX_REMEMBERED:
+        known.pop(next(iter(known)))  # type: ignore[arg-type]  # the key comes from the dict itself
