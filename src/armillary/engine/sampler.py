@@ -21,7 +21,8 @@ from armillary.core.messages import Sampling
 
 GREEDY_BELOW = 1e-5  # temperatures below leave the likeliest token all the mass that a float32 can tell
 _FIRST_RANKED = 256
-_TILE = 64
+_GROWTH = 16
+_TILE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +93,20 @@ def rank(logits: Tensor, count: int) -> Tensor:
 
 
 def _top_tiles(logits: Tensor, count: int) -> Tensor:
-    """Ids of the ``count`` tiles with the highest peaks; they hold every logit above the lowest of these peaks."""
-    num_tiles = logits.numel() // _TILE
-    ids = torch.arange(logits.numel(), device=logits.device)
-    if num_tiles <= count:
-        return ids
-    peaks = logits[: num_tiles * _TILE].view(num_tiles, _TILE).amax(1)
+    """Ids of the ``count`` tiles with the highest peaks; they hold every logit above the lowest of these peaks.
+
+    A tile is a column of the logits laid out in ``_TILE`` rows: the reduction over rows reads memory in order.
+    """
+    vocab_size = logits.numel()
+    num_tiles = vocab_size // _TILE
+    if num_tiles < 4 * count:
+        return torch.arange(vocab_size, device=logits.device)
+    num_tiled = num_tiles * _TILE
+    peaks = logits[:num_tiled].view(_TILE, num_tiles).amax(0)
     tiles = torch.topk(peaks, count, sorted=False).indices
-    return torch.cat((ids[: num_tiles * _TILE].view(num_tiles, _TILE)[tiles].flatten(), ids[num_tiles * _TILE :]))
+    rows = torch.arange(0, num_tiled, num_tiles, device=logits.device)
+    rest = torch.arange(num_tiled, vocab_size, device=logits.device)
+    return torch.cat(((rows[:, None] + tiles).flatten(), rest))
 
 
 def _draw(logits: Tensor, weights: Tensor, sampling: Sampling, uniform: float) -> int:
@@ -112,7 +119,7 @@ def _draw(logits: Tensor, weights: Tensor, sampling: Sampling, uniform: float) -
         index = _walk(ranked, mass, sampling, uniform, is_all=len(ranked) == logits.numel())
         if index is not None:
             return int(ids[index])
-        count *= 8
+        count *= _GROWTH
 
 
 def _walk(ranked: NDArray[np.float64], mass: float, sampling: Sampling, uniform: float, *, is_all: bool) -> int | None:
@@ -159,6 +166,6 @@ def _alternatives(logits: Tensor, log_mass: float, num_wanted: int) -> tuple[tup
         return ()
     count = max(_FIRST_RANKED, num_wanted + 1)
     while len(ids := rank(logits, count)) < min(num_wanted, logits.numel()):
-        count *= 8
+        count *= _GROWTH
     ids = ids[:num_wanted]
     return tuple(zip(ids.tolist(), (logits[ids].double() - log_mass).tolist(), strict=True))
