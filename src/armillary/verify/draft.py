@@ -18,7 +18,7 @@ from armillary.core.values import canonical
 from armillary.verify.docstring_examples import find_examples
 from armillary.verify.domains import has_unknown, parse_domain, split_outside_brackets
 from armillary.verify.examples_text import parse_call, parse_example
-from armillary.verify.predicates import check_predicate
+from armillary.verify.predicates import check_predicates
 from armillary.verify.signature import Signature, parse_signature
 from armillary.verify.source import SourceError, parse_module
 
@@ -100,12 +100,16 @@ def build_task(draft: Draft) -> TaskSpec:
         parameters=parameters,
         returns=signature.returns,
         examples=_examples(draft, signature.name, names),
+        requires=tuple(map(Predicate, draft.requires)),
+        ensures=tuple(map(Predicate, draft.ensures)),
+        laws=tuple(map(Predicate, draft.laws)),
         raises=tuple(draft.raises.items()),
         reference=draft.reference,
         budget=_budget(draft),
     )
     _check_reference(draft, task.entry_point)
-    return _with_predicates(draft, task)
+    check_predicates(task, draft.line)
+    return task
 
 
 def _signature(draft: Draft) -> Signature:
@@ -214,23 +218,3 @@ def _check_reference(draft: Draft, entry_point: str) -> None:
         tree = parse_module(draft.reference)
         if entry_point not in {getattr(node, "name", "") for node in tree.body}:
             raise SourceError(f"the reference defines no function {entry_point!r}")
-
-
-def _with_predicates(draft: Draft, task: TaskSpec) -> TaskSpec:
-    names = tuple(item.name for item in task.parameters)
-    if "result" in names and (draft.ensures or draft.requires):
-        raise TaskFormatError("a parameter named 'result' cannot be told from the result", field="ensures")
-    readable = {"requires": names, "ensures": (*names, "result"), "laws": (*names, task.entry_point)}
-    found: dict[str, tuple[Predicate, ...]] = {}
-    for kind, allowed in readable.items():
-        texts: list[str] = getattr(draft, kind)
-        for index, text in enumerate(texts):
-            path = f"{kind}[{index}]"
-            check_predicate(text, allowed, field=path, line=draft.line(path))
-        found[kind] = tuple(Predicate(text) for text in texts)
-    for name, text in draft.raises.items():
-        path = f"raises.{name}"
-        if not name.isidentifier():
-            raise TaskFormatError(f"{name!r} is no exception's name", field=path, line=draft.line(path))
-        check_predicate(text, names, field=path, line=draft.line(path))
-    return replace(task, requires=found["requires"], ensures=found["ensures"], laws=found["laws"])

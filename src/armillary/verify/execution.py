@@ -15,7 +15,7 @@ from armillary.core.values import Json
 from armillary.verify.rendering import render_tagged, steady
 from armillary.verify.sandbox.outcomes import Call, JailResult, Limits, Outcome
 
-CALLS_PER_RUN = 64
+CALLS_PER_RUN = 200
 # After so many calls without an answer the rest is skipped: such a program only burns time.
 MAX_STOPS = 3
 

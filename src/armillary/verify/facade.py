@@ -5,11 +5,13 @@ Needs nothing but this package, so that verification is usable without any model
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import TaskSpec
-from armillary.core.verdicts import Verdict
+from armillary.core.verdicts import Level, Verdict
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec import load_task, parse_task
 from armillary.verify.verifier import CodeVerifier
@@ -30,7 +32,8 @@ def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: S
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
     """
     spec = as_task(task)
-    return verifier_for(settings or load_settings()).verify(spec, code, seed=seed)
+    with verifier_for(settings or load_settings()) as verifier:
+        return verifier.verify(spec, code, seed=seed)
 
 
 def as_task(task: TaskSpec | Path | str) -> TaskSpec:
@@ -47,10 +50,18 @@ def as_task(task: TaskSpec | Path | str) -> TaskSpec:
     return load_task(task)
 
 
-def verifier_for(settings: Settings) -> CodeVerifier:
-    """A verifier in a jail no weaker than the settings allow.
+@contextmanager
+def verifier_for(settings: Settings, *, on_level: Callable[[Level], None] | None = None) -> Iterator[CodeVerifier]:
+    """A verifier in a jail no weaker than the settings allow; the jail ends with the block.
+
+    Args:
+        on_level: told each level of the ladder as it is begun.
 
     Raises:
-        SandboxError: this machine cannot offer one.
+        SandboxError: this machine cannot offer such a jail.
     """
-    return CodeVerifier(Sandbox(settings["sandbox.minimum_tier"]))
+    with Sandbox(settings["sandbox.minimum_tier"]) as jail:
+        verifier = CodeVerifier(jail, on_level=on_level)
+        # Asked now, so that a machine that is too weak is told before a model works for nothing.
+        assert verifier.sandbox_tier
+        yield verifier

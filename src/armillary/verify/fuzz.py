@@ -36,12 +36,12 @@ class SearchResult:
     Attributes:
         num_tried: promise id -> inputs that said something about it.
         breach: None when every promise held, or when what broke one did not do so again.
-        flaky: why no verdict is possible: a program that behaves differently when it is run again.
+        flaky_id: the promise that was broken once and held when the same input was run again, or empty.
     """
 
     num_tried: Mapping[str, int] = field(default_factory=dict)
     breach: Breach | None = None
-    flaky: str = ""
+    flaky_id: str = ""
 
 
 def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: int) -> list[Arguments]:
@@ -58,20 +58,20 @@ def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[
     num_tried: Counter[str] = Counter()
     for start in range(0, len(inputs), INPUTS_PER_BATCH):
         batch = inputs[start : start + INPUTS_PER_BATCH]
-        broken: list[tuple[Arguments, str]] = []
+        broken: list[Breach] = []
         for arguments, judgement in zip(batch, oracle.judge(batch), strict=True):
             num_tried.update(judgement.keys())
-            broken += [(arguments, name) for name, finding in judgement.items() if finding is not None]
+            broken += [Breach(name, arguments, finding) for name, finding in judgement.items() if finding is not None]
         if broken:
-            arguments, name = min(broken, key=lambda item: weight(item[0]))
-            return _confirmed(task, oracle, contract, (arguments, name), dict(num_tried))
+            smallest = min(broken, key=lambda breach: weight(breach.arguments))
+            return _confirmed(task, oracle, contract, smallest, dict(num_tried))
     return SearchResult(dict(num_tried))
 
 
 def _confirmed(
-    task: TaskSpec, oracle: Oracle, contract: Contract, found: tuple[Arguments, str], num_tried: Mapping[str, int]
+    task: TaskSpec, oracle: Oracle, contract: Contract, found: Breach, num_tried: Mapping[str, int]
 ) -> SearchResult:
-    arguments, name = found
+    arguments, name = found.arguments, found.promise_id
     domains = parameter_domains(task)
 
     def fails(batch: Sequence[Arguments]) -> list[bool]:
@@ -82,8 +82,9 @@ def _confirmed(
         return [is_allowed and next(judged).get(name) is not None for is_allowed in allowed]
 
     # The smallest first; the original too, should the smaller one have failed only in company.
-    for candidate in (shrink(arguments, fails), arguments):
+    shrunk = arguments if found.finding.is_slow else shrink(arguments, fails)
+    for candidate in (shrunk, arguments):
         finding = oracle.judge([candidate])[0].get(name)
         if finding is not None:
             return SearchResult(num_tried, Breach(name, candidate, finding))
-    return SearchResult(num_tried, flaky=f"{name} broke once and held when it was run again: chance or hidden state")
+    return SearchResult(num_tried, flaky_id=name)

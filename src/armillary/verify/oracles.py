@@ -8,8 +8,8 @@ How each kind of evidence is gathered:
   a program that fights the check could forge. Examples, ``ensures`` and references cannot be forged like that.
 * An exception counts against the program where ``ensures`` promises a result, where ``raises`` allows another one
   only, or where the reference returned; laws say nothing about inputs on which a side raises.
-* A timeout or a death counts only where the reference answered or where ``ensures`` promises a result and the
-  process died; a slow answer to a generated input proves nothing.
+* A call that does not end within the sandbox's limit, or that ends its process, breaks every promise about its input:
+  nothing could be said of the answer. Bound the inputs of a task whose honest answers are slow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from armillary.core.errors import ValueCodecError
+from armillary.core.errors import TaskFormatError, ValueCodecError
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import Json, decode
 from armillary.core.verdicts import CheckOrigin, Level
@@ -43,10 +43,15 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How an input breaks a promise."""
+    """How an input breaks a promise.
+
+    Attributes:
+        is_slow: there was no answer in time; to make such an input smaller would take long.
+    """
 
     expected: str
     actual: str
+    is_slow: bool = False
 
 
 # For one input: promise id -> how it is broken, or None where it holds; absent where the input says nothing.
@@ -95,9 +100,11 @@ class Contract:
         if not names or not rows:
             return [()] * len(rows)
         calls = [Call(name, row) for row in rows for name in names]
-        found = run_calls(self._jail, self._source, calls).observations
+        found = run_calls(self._jail, self._source, calls)
+        if found.load_error:
+            raise TaskFormatError(f"the task's predicates do not load: {found.load_error}")
         width = len(names)
-        return [found[start : start + width] for start in range(0, len(calls), width)]
+        return [found.observations[start : start + width] for start in range(0, len(calls), width)]
 
 
 class PropertyOracle:
@@ -133,26 +140,23 @@ class PropertyOracle:
             for judgement, errors, observation in zip(judgements, demanded, found, strict=False):
                 judgement.update(self._judge_errors(errors, observation))
             self._judge_results(inputs, demanded, found, judgements)
-        if self._task.laws:
+        if self._task.laws and not any(finding for row in judgements for finding in row.values()):
             self._judge_laws(inputs, judgements)
         return list(judgements)
 
     def _judge_errors(self, demanded: tuple[str, ...], seen: Observation) -> dict[str, Finding | None]:
-        if seen.kind in ("skipped", "timeout"):
+        if seen.kind == "skipped":
             return {}
         if demanded:
-            finding = None if seen.error in demanded else Finding(f"raises {' or '.join(demanded)}", seen.text)
+            finding = None if seen.error in demanded else _finding(f"raises {' or '.join(demanded)}", seen)
             return {f"raises[{error}]": finding for error in demanded}
         if seen.kind == "raised" and seen.error in dict(self._task.raises):
             condition = dict(self._task.raises)[seen.error]
-            return {f"raises[{seen.error}]": Finding(f"raises {seen.error} only if {condition}", seen.text)}
-        if seen.kind != "returned":
-            return self._broken_everywhere(seen.text)
-        return {}
+            return {f"raises[{seen.error}]": _finding(f"raises {seen.error} only if {condition}", seen)}
+        return {} if seen.kind == "returned" else self._broken_everywhere(seen)
 
-    def _broken_everywhere(self, actual: str) -> dict[str, Finding | None]:
-        promised = enumerate(self._task.ensures)
-        return {f"ensures[{index}]": Finding(f"a result with {item.text}", actual) for index, item in promised}
+    def _broken_everywhere(self, seen: Observation) -> dict[str, Finding | None]:
+        return {f"ensures[{index}]": _finding(item.text, seen) for index, item in enumerate(self._task.ensures)}
 
     def _judge_results(
         self,
@@ -169,14 +173,14 @@ class PropertyOracle:
             try:
                 results.append(decode(seen.value))
             except ValueCodecError:
-                judgements[index].update(self._broken_everywhere("a value that is not spelled as values are"))
+                judgements[index].update(self._broken_everywhere(Observation("unencodable", text="a forged value")))
             else:
                 rows.append(index)
         answers = self._contract.ensures([inputs[index] for index in rows], results)
         for index, row in zip(rows, answers, strict=True):
             for place, (item, answer) in enumerate(zip(self._task.ensures, row, strict=True)):
                 if answer.kind in ("returned", "raised"):
-                    broken = Finding(f"a result with {item.text}", _broken(found[index], answer))
+                    broken = Finding(item.text, _broken(found[index], answer))
                     judgements[index][f"ensures[{place}]"] = None if answer.value is True else broken
 
     def _judge_laws(self, inputs: Sequence[Arguments], judgements: Sequence[dict[str, Finding | None]]) -> None:
@@ -188,7 +192,7 @@ class PropertyOracle:
             found = run_calls(self._jail, source, calls, seed=self._seed).observations
             for index, judgement in enumerate(judgements):
                 seen = found[index * len(names) : (index + 1) * len(names)]
-                if seen and all(observation.kind == "returned" for observation in seen):
+                if not any(observation.kind in ("skipped", "raised") for observation in seen):
                     judgement[f"laws[{place}]"] = _judge_law(item.text, seen)
 
 
@@ -222,10 +226,13 @@ class DifferentialOracle:
         if wanted.kind != "returned" or found.kind == "skipped":
             return {}
         is_same = found.kind == "returned" and matches(wanted.value, found.value, self._task.returns)
-        return {"reference": None if is_same else Finding(wanted.text, found.text)}
+        return {"reference": None if is_same else _finding(wanted.text, found)}
 
 
 def _judge_law(text: str, seen: Sequence[Observation]) -> Finding | None:
+    for observation in seen:
+        if observation.kind != "returned":
+            return _finding(text, observation)
     if len(seen) == 1:
         return None if seen[0].value is True else Finding(text, "the law does not hold")
     left, right = seen
@@ -234,8 +241,12 @@ def _judge_law(text: str, seen: Sequence[Observation]) -> Finding | None:
     return Finding(text, f"{left.text} != {right.text}")
 
 
+def _finding(expected: str, seen: Observation) -> Finding:
+    return Finding(expected, seen.text, is_slow=seen.kind == "timeout")
+
+
 def _broken(seen: Observation, answer: Observation) -> str:
-    return f"{seen.text}" + (f", on which the predicate {answer.text}" if answer.kind == "raised" else "")
+    return f"result is {seen.text}" + (f", on which the predicate {answer.text}" if answer.kind == "raised" else "")
 
 
 def _is_cheap_to_build(tagged: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Level 0: is the text Python, does it define the function, and does it reach for the judge's own workings?
+"""Level 0: refuse text that is not Python, lacks the function, or reaches for the workings of its judge.
 
 A fast first filter with clear reasons, not the defence: names can be built at run time. What holds is that no
 expected value ever enters the process that runs the code.
@@ -21,20 +21,19 @@ _SYSTEM = "talks to the operating system"
 _INTERPRETER = "reaches into the interpreter"
 
 FORBIDDEN_MODULES = {
-    "inspect": _FRAMES, "pdb": _FRAMES, "bdb": _FRAMES, "faulthandler": _FRAMES, "gc": _OBJECTS, "tracemalloc": _OBJECTS,
-    "ctypes": _OBJECTS, "_ctypes": _OBJECTS, "mmap": _OBJECTS, "os": _SYSTEM, "posix": _SYSTEM, "subprocess": _SYSTEM,
-    "socket": _SYSTEM, "multiprocessing": _SYSTEM, "signal": _SYSTEM, "shutil": _SYSTEM, "pty": _SYSTEM,
-    "fcntl": _SYSTEM, "resource": _SYSTEM, "_posixsubprocess": _SYSTEM, "importlib": _INTERPRETER,
-    "builtins": _INTERPRETER, "imp": _INTERPRETER, "runpy": _INTERPRETER, "code": _INTERPRETER, "site": _INTERPRETER,
+    **dict.fromkeys(("inspect", "pdb", "bdb", "faulthandler"), _FRAMES),
+    **dict.fromkeys(("gc", "tracemalloc", "ctypes", "_ctypes", "mmap"), _OBJECTS),
+    **dict.fromkeys(("os", "posix", "subprocess", "_posixsubprocess", "socket", "multiprocessing"), _SYSTEM),
+    **dict.fromkeys(("signal", "shutil", "pty", "fcntl", "resource"), _SYSTEM),
+    **dict.fromkeys(("importlib", "builtins", "imp", "runpy", "code", "site"), _INTERPRETER),
     "armillary": "reaches for its judge",
-}  # fmt: skip
+}
 FORBIDDEN_NAMES = {
-    "_getframe": _FRAMES, "_current_frames": _FRAMES, "f_back": _FRAMES, "f_locals": _FRAMES, "f_globals": _FRAMES,
-    "f_builtins": _FRAMES, "tb_frame": _FRAMES, "gi_frame": _FRAMES, "cr_frame": _FRAMES, "ag_frame": _FRAMES,
-    "settrace": _INTERPRETER, "setprofile": _INTERPRETER, "addaudithook": _INTERPRETER, "__import__": _INTERPRETER,
-    "__builtins__": _INTERPRETER, "__subclasses__": _OBJECTS, "__globals__": _OBJECTS, "__closure__": _OBJECTS,
-    "__code__": _INTERPRETER,
-}  # fmt: skip
+    **dict.fromkeys(("_getframe", "_current_frames", "f_back", "f_locals", "f_globals", "f_builtins"), _FRAMES),
+    **dict.fromkeys(("tb_frame", "gi_frame", "cr_frame", "ag_frame"), _FRAMES),
+    **dict.fromkeys(("__subclasses__", "__globals__", "__closure__"), _OBJECTS),
+    **dict.fromkeys(("settrace", "setprofile", "addaudithook", "__import__", "__builtins__", "__code__"), _INTERPRETER),
+}
 
 
 @dataclass(frozen=True, slots=True)

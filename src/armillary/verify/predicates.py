@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import TaskSpec
@@ -54,6 +54,32 @@ def check_predicate(text: str, names: Iterable[str], *, field: str, line: int | 
         problem = _problem(node, known)
         if problem:
             raise TaskFormatError(f"{text!r} {problem}", field=field, line=line)
+
+
+def check_predicates(task: TaskSpec, line_of: Callable[[str], int | None] = lambda path: None) -> None:
+    """Refuse a task with a predicate that cannot be evaluated.
+
+    Args:
+        task: the task.
+        line_of: line of a dotted path in the file that the task came from.
+
+    Raises:
+        TaskFormatError: names the field, and the line where it is known.
+    """
+    names = tuple(item.name for item in task.parameters)
+    if "result" in names and task.ensures:
+        raise TaskFormatError("a parameter named 'result' cannot be told from the result", field="ensures")
+    for field, text, readable in (
+        *((f"requires[{index}]", item.text, names) for index, item in enumerate(task.requires)),
+        *((f"ensures[{index}]", item.text, (*names, "result")) for index, item in enumerate(task.ensures)),
+        *((f"laws[{index}]", item.text, (*names, task.entry_point)) for index, item in enumerate(task.laws)),
+        *((f"raises.{error}", text, names) for error, text in task.raises),
+    ):
+        check_predicate(text, readable, field=field, line=line_of(field))
+    for error, _ in task.raises:
+        if not error.isidentifier():
+            field = f"raises.{error}"
+            raise TaskFormatError(f"{error!r} is no exception's name", field=field, line=line_of(field))
 
 
 def contract_source(task: TaskSpec) -> str:
@@ -108,7 +134,7 @@ def _function(name: str, parameters: list[str], text: str, *, is_claim: bool = T
 
 
 def _problem(node: ast.AST, known: set[str]) -> str:
-    if not isinstance(node, (*_NODES,)):
+    if not isinstance(node, _NODES):
         return f"uses {type(node).__name__}, which a predicate may not"
     if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FORBIDDEN_ATTRIBUTES):
         return f"uses .{node.attr}, which a predicate may not"

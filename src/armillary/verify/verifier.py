@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import encode
@@ -20,8 +21,12 @@ from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, s
 from armillary.verify.generate import Arguments, can_generate
 from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, PropertyOracle
 from armillary.verify.policy import check_policy
+from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
 from armillary.verify.suspicion import find_contradiction
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 NUM_SHARED_INPUTS = 32
 MAX_REMEMBERED = 16
@@ -79,6 +84,7 @@ class CodeVerifier:
 
         Raises:
             SandboxError: the jail is not as strong as it must be; nothing was run.
+            TaskFormatError: a predicate of the task cannot be evaluated.
         """
         started = time.perf_counter()
         climb = self._climb(task, code, seed)
@@ -95,7 +101,8 @@ class CodeVerifier:
 
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
         """One fingerprint per code, see ``behaviours.fingerprint``."""
-        inputs = self._inputs(task, NUM_SHARED_INPUTS, seed)
+        # Every fourth: edge values come first, and inputs of all sizes tell programs apart.
+        inputs = self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4]
         return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
 
     def _climb(self, task: TaskSpec, code: str, seed: int) -> Climb:
@@ -115,11 +122,11 @@ class CodeVerifier:
         if problem is not None:
             check = Check("policy", "policy", "sandbox", passed=False, text=text)
             return Climb((check,), Status.REFUTED, str(problem))
-        checks = (Check("policy", "policy", "sandbox", passed=True, text=text),)
+        passed = Check("policy", "policy", "sandbox", passed=True, text=text)
         error = run_calls(self._jail, code, (), seed=seed).load_error
-        if error.startswith(("ModuleNotFoundError", "ImportError")):
-            return Climb(checks, Status.UNKNOWN, f"could not be run: {error}", has_run=True)
-        checks += (Check("loads", "policy", "sandbox", passed=not error, text="the code loads without an error"),)
+        if error.startswith("ModuleNotFoundError"):
+            return Climb((passed,), Status.UNKNOWN, f"could not be run: {error}", has_run=True)
+        checks = (passed, Check("loads", "policy", "sandbox", passed=not error, text="the code loads without an error"))
         if error and run_calls(self._jail, code, (), seed=seed).load_error:
             return Climb(checks, Status.REFUTED, f"the code does not load: {error}", has_run=True)
         if error:
@@ -160,19 +167,17 @@ class CodeVerifier:
         return _after_search(task, oracle, result, climb)
 
     def _suspicion(self, task: TaskSpec) -> str:
-        known = self._memory.suspicions
-        if task.sha256 not in known:
-            _forget_oldest(known)
-            known[task.sha256] = find_contradiction(task, self._jail)
-        return known[task.sha256]
+        def find() -> str:
+            check_predicates(task)
+            return find_contradiction(task, self._jail)
+
+        return _remember(self._memory.suspicions, task.sha256, find)
 
     def _inputs(self, task: TaskSpec, count: int, seed: int) -> list[Arguments]:
-        known = self._memory.inputs
-        key = (task.sha256, count, seed)
-        if key not in known:
-            _forget_oldest(known)
-            known[key] = admissible_inputs(task, Contract(task, self._jail), count=count, seed=seed)
-        return known[key]
+        def make() -> list[Arguments]:
+            return admissible_inputs(task, Contract(task, self._jail), count=count, seed=seed)
+
+        return _remember(self._memory.inputs, (task.sha256, count, seed), make)
 
     def _tell(self, level: Level) -> None:
         if self._on_level is not None:
@@ -185,7 +190,7 @@ def _after_search(task: TaskSpec, oracle: Oracle, result: SearchResult, climb: C
     checks = tuple(
         Check(item.id, item.level, item.origin, item.id != broken, result.num_tried[item.id], item.text)
         for item in oracle.promises
-        if result.num_tried.get(item.id) and not (result.flaky.startswith(item.id))
+        if result.num_tried.get(item.id) and item.id != result.flaky_id
     )
     untested = tuple(
         f"{item.id} was not tested by any input" for item in oracle.promises if not result.num_tried.get(item.id)
@@ -200,7 +205,10 @@ def _after_search(task: TaskSpec, oracle: Oracle, result: SearchResult, climb: C
             arguments=encode(breach.arguments),
         )
         return replace(climb, stop=Status.REFUTED, reason=f"breaks {broken}", counterexample=counterexample)
-    return replace(climb, stop=Status.UNKNOWN, reason=result.flaky) if result.flaky else climb
+    if result.flaky_id:
+        reason = f"{result.flaky_id} broke once and held when it was run again: chance or hidden state"
+        return replace(climb, stop=Status.UNKNOWN, reason=reason)
+    return climb
 
 
 def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
@@ -221,6 +229,9 @@ def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     return Status.UNKNOWN, f"nothing could be tested{notes}" if notes else "only examples that a model wrote were tried"
 
 
-def _forget_oldest(known: dict[object, object] | dict[str, str] | dict[tuple[str, int, int], list[Arguments]]) -> None:
-    if len(known) >= MAX_REMEMBERED:
-        known.pop(next(iter(known)))  # type: ignore[arg-type]  # the key comes from the dict itself
+def _remember(known: dict[Key, Value], key: Key, make: Callable[[], Value]) -> Value:
+    if key not in known:
+        if len(known) >= MAX_REMEMBERED:
+            del known[next(iter(known))]
+        known[key] = make()
+    return known[key]
