@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from typing import Any
 import pytest
 
 from armillary.cli.main import run
+from armillary.core.messages import Event, Finished, ModelIdentity, Request, Token, Usage
+from armillary.core.settings import load_settings
 from armillary.core.trace import Listener, Trace
 from armillary.core.verdicts import Check, Counterexample, Status, Verdict, verdict_to_json
+from armillary.runtime import stack
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,21 @@ class Ran:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+REAL_MODELS = load_settings().home / "models"
+
+
+@pytest.fixture
+def real_model(home: Path) -> str:
+    """The small model, pulled before the tests, in this test's own home."""
+    file = REAL_MODELS / "smollm2-135m.gguf"
+    if not file.is_file():
+        pytest.skip("run armillary pull smollm2-135m first")
+    (home / "models").mkdir(parents=True)
+    for path in (file, file.with_name(f"{file.name}.json")):
+        (home / "models" / path.name).symlink_to(path)
+    return "smollm2-135m"
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +106,33 @@ def _tell(*listeners: Listener) -> None:
     _attempt(trace, "a2", ACCEPTED, parent="a0")
     trace.append("revision", {"incumbent": "a0", "revision": "a2", "accepted": True, "why": "adds ensures[0]"})
     trace.append("answer", {"attempt": "a2", "status": "TESTED"})
+
+
+class Scripted:
+    """A ``Generator`` that says what it is told to, word by word; each candidate takes the next answer."""
+
+    def __init__(self, *answers: str, end: Finished | None = None) -> None:
+        self.model = ModelIdentity("scripted", "ab" * 32)
+        self.requests: list[Request] = []
+        self._answers = iter(answers)
+        self._end = end
+
+    def stream(self, request: Request) -> Iterator[Event]:
+        self.requests.append(request)
+        for candidate in range(request.num_candidates):
+            words = re.findall(r"\S*\s*", next(self._answers))[:-1]
+            for word in words:
+                yield Token(candidate, word)
+            yield self._end or Finished(candidate, "stop", Usage(10, len(words)))
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
+    """Puts a scripted model in the place of the real one."""
+
+    def use(*answers: str, end: Finished | None = None) -> Scripted:
+        generator = Scripted(*answers, end=end)
+        monkeypatch.setattr(stack, "generator_for", lambda settings, model=None: generator)
+        return generator
+
+    return use

@@ -66,11 +66,12 @@ class _Answer:
         self.num_tokens = 0
         self._echo = echo
         self._text: list[str] = []
-        self._start_s = time.perf_counter()
+        self._start_s = 0.0
         self._first_token_s = 0.0
         self._elapsed_s = 0.0
 
     def read(self, events: Iterator[Event]) -> Finished:
+        self._start_s = time.perf_counter()
         finished: Finished | None = None
         try:
             for event in events:

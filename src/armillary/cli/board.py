@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from armillary.core.messages import Token
 from armillary.core.trace import TraceEvent
-from armillary.core.verdicts import Status, Verdict, verdict_from_json
+from armillary.core.verdicts import Level, Status, Verdict, verdict_from_json
 
 State = Literal["writing", "testing", "accepted", "refuted", "undecided"]
 
@@ -75,6 +75,12 @@ class Board:
         if self._first_token_s is None:
             self._first_token_s = self._last_token_s
 
+    def on_level(self, level: Level) -> None:
+        """Note which level of the ladder the candidate under test has reached."""
+        for row in self.rows.values():
+            if row.state == "testing":
+                row.note = level
+
     def on_event(self, event: TraceEvent) -> None:
         """Take in one event of the trace; kinds that change no candidate are passed over."""
         body: dict[str, Any] = event.body
@@ -111,6 +117,6 @@ def _note(verdict: Verdict) -> str:
     found = verdict.counterexample
     if found is not None:
         return f"{found.call} gave {found.actual}, expected {found.expected}"
-    if verdict.is_accepted:
-        return f"{verdict.status.value}: passed {verdict.num_inputs} inputs"
+    if verdict.is_accepted and verdict.reason:
+        return f"{verdict.status.value}: {verdict.reason}"
     return verdict.reason or verdict.status.value

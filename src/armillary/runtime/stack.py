@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.messages import Token
@@ -18,7 +18,8 @@ from armillary.core.plans import Precision
 from armillary.core.protocols import Generator
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import TaskSpec
-from armillary.core.trace import Listener, Trace
+from armillary.core.trace import Trace, TraceEvent
+from armillary.core.verdicts import Level
 
 if TYPE_CHECKING:
     from armillary.engine.engine import Engine
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from armillary.models.hub import PullResult
     from armillary.models.registry import RegistryEntry
     from armillary.reason.loop import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
-    from armillary.verify.replay import ReplayReport
+    from armillary.verify.replay import ReplayReport, ReplayRow
 
 ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")
 
@@ -81,6 +82,22 @@ def generator_for(settings: Settings, model: str | None = None) -> Generator:
     return RemoteGenerator(settings["remote.url"], model or settings["models.default"], key=settings["remote.key"])
 
 
+class Watcher(Protocol):
+    """Somebody who looks on while a task is solved; the live view is one."""
+
+    def on_event(self, event: TraceEvent) -> None:
+        """Hear each event of the trace, after it was written."""
+        ...
+
+    def on_token(self, token: Token) -> None:
+        """Hear each token as it appears."""
+        ...
+
+    def on_level(self, level: Level) -> None:
+        """Hear each level of the ladder as it is begun."""
+        ...
+
+
 def solve(
     task: TaskSpec | Path | str,
     *,
@@ -88,8 +105,7 @@ def solve(
     seed: int = 0,
     candidates: int | None = None,
     trace_path: Path | None = None,
-    listeners: tuple[Listener, ...] = (),
-    on_token: Callable[[Token], None] | None = None,
+    watcher: Watcher | None = None,
     settings: Settings | None = None,
 ) -> Solution:
     """Propose code for a task, test it, repair it, and return the best with its verdict.
@@ -100,13 +116,13 @@ def solve(
         seed: fixes every candidate and every generated input.
         candidates: first proposals, instead of the task's own number.
         trace_path: file for the trace; by default one in ``<home>/traces``.
-        listeners: called with every event of the trace.
-        on_token: called with every token as it appears.
+        watcher: hears everything while it happens.
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
         UsageError: the task is none, the number of candidates is below 1, or the trace file is there already.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
+        BudgetError: the budget ended before a single answer was finished.
     """
     from armillary.reason.loop import solve as run_loop
     from armillary.verify.facade import as_task, verifier_for
@@ -116,14 +132,22 @@ def solve(
     path = trace_path or default_trace_path(settings, spec)
     if path.exists():
         raise UsageError(f"{path} exists already", hint="a trace never overwrites; name another file")
-    verifier = verifier_for(settings)
-    generator = generator_for(settings, model) if model is None or isinstance(model, str) else model
-    with Trace(path, listeners) as trace:
-        return run_loop(spec, generator, verifier, trace, seed=seed, on_token=on_token)
+    listeners = (watcher.on_event,) if watcher else ()
+    with verifier_for(settings, on_level=watcher.on_level if watcher else None) as verifier:
+        generator = generator_for(settings, model) if model is None or isinstance(model, str) else model
+        with Trace(path, listeners) as trace:
+            return run_loop(spec, generator, verifier, trace, seed=seed, on_token=watcher.on_token if watcher else None)
 
 
-def replay_trace(path: Path | str, *, settings: Settings | None = None) -> ReplayReport:
+def replay_trace(
+    path: Path | str, *, settings: Settings | None = None, on_row: Callable[[ReplayRow], None] | None = None
+) -> ReplayReport:
     """Derive every verdict of a trace again, without the model.
+
+    Args:
+        path: file that a solve wrote.
+        settings: instead of those that ``load_settings`` finds.
+        on_row: told each attempt as soon as it is judged again.
 
     Raises:
         NotFoundError: there is no such trace.
@@ -132,7 +156,8 @@ def replay_trace(path: Path | str, *, settings: Settings | None = None) -> Repla
     from armillary.verify.facade import verifier_for
     from armillary.verify.replay import replay
 
-    return replay(Path(path), verifier_for(settings or load_settings()))
+    with verifier_for(settings or load_settings()) as verifier:
+        return replay(Path(path), verifier, on_row=on_row)
 
 
 def pull_model(

@@ -55,6 +55,7 @@ def verifier_for(settings: Settings, *, on_level: Callable[[Level], None] | None
     """A verifier in a jail no weaker than the settings allow; the jail ends with the block.
 
     Args:
+        settings: name the weakest jail that will do.
         on_level: told each level of the ladder as it is begun.
 
     Raises:
