@@ -46,7 +46,7 @@ def test_a_line_cut_by_a_crash_is_left_out_and_spoils_nothing(tmp_path: Path) ->
 def test_a_file_that_is_not_ours_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text("[1]\n")
-    with pytest.raises(UsageError, match="tasks.jsonl:1"):
+    with pytest.raises(UsageError, match=r"tasks.jsonl:1"):
         list(read_records(path))
 
 

@@ -14,7 +14,7 @@ CHECKS = ("examples[0]", "examples[1]", "ensures[0]")
 
 def fenced(code: str) -> str:
     """How a chat model answers."""
-    return f"Here you are:\n```python\n{code}\n```\nDone."
+    return f"Here you are:\n```python\n{code.strip()}\n```\nDone."
 
 
 @dataclass
@@ -88,6 +88,7 @@ class OracleVerifier:
     """Knows the verdict of every code; unknown code is refuted at once.
 
     Attributes:
+        on_task: verdict on no code, which can only be about the task.
         behaviour: fingerprint by code; code that is not named behaves like nothing else.
         seconds_per_check: added to the clock with every verdict.
     """
@@ -96,6 +97,7 @@ class OracleVerifier:
     behaviour: dict[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     seconds_per_check: float = 0.0
+    on_task: Verdict = field(default_factory=lambda: judged(0))
     seeds: list[int] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     compared: list[list[str]] = field(default_factory=list)
@@ -105,6 +107,8 @@ class OracleVerifier:
         return "A"
 
     def verify(self, task: TaskSpec, code: str, *, seed: int = 0) -> Verdict:
+        if not code:
+            return self.on_task
         self.clock.now_s += self.seconds_per_check
         self.seeds.append(seed)
         self.verified.append(code)

@@ -16,7 +16,7 @@ from armillary.core.trace import Trace, read_trace
 from armillary.core.verdicts import Status, Verdict, verdict_from_json
 from armillary.reason.loop import Solution, solve
 
-RIGHT, ALSO_RIGHT, CLOSE, WRONG, WORSE = (f"def f(x): return {number}" for number in range(5))
+RIGHT, ALSO_RIGHT, CLOSE, WRONG, WORSE = (f"def f(x): return {number}\n" for number in range(5))
 TRUTH = {RIGHT: judged(3), ALSO_RIGHT: judged(3), CLOSE: judged(2), WRONG: judged(1), WORSE: judged(0)}
 
 
@@ -64,11 +64,11 @@ def test_the_round_is_finished_even_when_the_first_candidate_is_accepted() -> No
 
 
 def test_the_biggest_cluster_of_accepted_answers_wins() -> None:
-    behaviour = {RIGHT: "odd", ALSO_RIGHT: "common", "def f(x): return 5": "common"}
-    truth = TRUTH | {"def f(x): return 5": judged(3)}
+    behaviour = {RIGHT: "odd", ALSO_RIGHT: "common", "def f(x): return 5\n": "common"}
+    truth = TRUTH | {"def f(x): return 5\n": judged(3)}
     trace = Trace()
     solution = run(
-        model_of([RIGHT], [ALSO_RIGHT, "def f(x): return 5"]), verifier=OracleVerifier(truth, behaviour), trace=trace
+        model_of([RIGHT], [ALSO_RIGHT, "def f(x): return 5\n"]), verifier=OracleVerifier(truth, behaviour), trace=trace
     )
     assert solution.code == ALSO_RIGHT
     (selection,) = bodies(trace, "selection")
@@ -155,22 +155,43 @@ def test_a_task_without_evidence_is_answered_by_agreement_and_stays_unknown() ->
     assert (solution.code, solution.verdict.status, solution.stopped_by) == (WRONG, Status.UNKNOWN, "no_evidence")
 
 
-def test_an_undecided_answer_to_a_task_with_evidence_is_not_called_accepted() -> None:
-    verifier = OracleVerifier({RIGHT: Verdict(Status.UNKNOWN, reason="ran out of time")})
+UNDECIDED = Verdict(Status.UNKNOWN, reason="ran out of time")
+
+
+def test_answers_that_can_all_not_be_decided_are_not_called_accepted() -> None:
+    verifier = OracleVerifier({RIGHT: UNDECIDED, WRONG: UNDECIDED})
     solution = run(model_of([RIGHT], [WRONG, WRONG]), verifier=verifier)
-    assert (solution.code, solution.verdict.status, solution.stopped_by) == (RIGHT, Status.UNKNOWN, "undecided")
+    assert (solution.verdict.status, solution.stopped_by) == (Status.UNKNOWN, "undecided")
 
 
-def test_a_contradictory_task_costs_no_more_than_one_candidate() -> None:
-    model = model_of([RIGHT])
+def test_beside_an_undecided_answer_the_best_refuted_one_is_revised() -> None:
+    model, trace = model_of([CLOSE], [WORSE, WRONG], [RIGHT]), Trace()
+    solution = run(model, verifier=OracleVerifier(TRUTH | {CLOSE: UNDECIDED}), trace=trace)
+    assert WRONG in model.requests[-1].messages[-2].content
+    assert (solution.code, solution.stopped_by) == (RIGHT, "accepted")
+    (revision,) = bodies(trace, "revision")
+    assert (revision["incumbent"], revision["accepted"]) == ("a0", True)
+
+
+def test_an_undecided_answer_is_not_given_up_for_a_refuted_one() -> None:
+    verifier = OracleVerifier(TRUTH | {RIGHT: UNDECIDED})
+    solution = run(model_of([RIGHT], [WORSE, WORSE], [CLOSE], [CLOSE]), verifier=verifier)
+    assert (solution.code, solution.stopped_by) == (RIGHT, "rounds")
+
+
+def test_a_contradictory_task_costs_no_token() -> None:
+    model, trace = model_of([RIGHT]), Trace()
     suspect = Verdict(Status.SPEC_SUSPECT, reason="examples 0 and 1 disagree")
-    solution = run(model, verifier=OracleVerifier({RIGHT: suspect}))
+    solution = run(model, verifier=OracleVerifier({}, on_task=suspect), trace=trace)
     assert (solution.verdict, solution.stopped_by) == (suspect, "spec_suspect")
-    assert len(model.requests) == 1
+    assert (solution.code, solution.attempt_id, solution.attempts, solution.usage) == ("", None, (), Usage())
+    assert model.requests == []
+    assert kinds(trace) == ["header", "task", "answer"]
+    assert bodies(trace, "answer")[0]["why"] == "examples 0 and 1 disagree"
 
 
 def test_a_contradiction_found_late_stops_the_batch_and_is_the_answer() -> None:
-    model = model_of([RIGHT], [WRONG, "def f(x): return 'a very long one'"])
+    model = model_of([RIGHT], [WRONG, "def f(x): return 'a very long one'\n"])
     verifier = OracleVerifier(TRUTH | {WRONG: Verdict(Status.SPEC_SUSPECT)})
     solution = run(model, verifier=verifier)
     assert (solution.attempt_id, solution.stopped_by) == ("a1", "spec_suspect")
@@ -313,7 +334,7 @@ def test_proposals_and_attempts_are_recorded_whole() -> None:
     assert proposal["sampling"]["temperature"] == 0.8
     attempt = bodies(trace, "attempt")[-1]
     assert attempt["text"] == fenced(RIGHT)
-    assert attempt["code"].strip() == RIGHT
+    assert attempt["code"] == RIGHT
     assert (attempt["id"], attempt["finish_reason"]) == ("a3", "stop")
 
 

@@ -72,10 +72,12 @@ class HiddenTests:
 
     Args:
         jail: where programs run.
+        limits: of each run.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, limits: Limits = JUDGE_LIMITS) -> None:
         self._jail = jail
+        self._limits = limits
         self._base: dict[tuple[str, str], bool] = {}
         self._plus: dict[tuple[str, str], bool] = {}
 
@@ -91,7 +93,7 @@ class HiddenTests:
             program = (
                 f"{code}\n\n{problem.test}\n\ndef _pass(word):\n    check({problem.entry_point})\n    return word\n"
             )
-            result = self._jail.run(program, [Call("_pass", (word,))], limits=JUDGE_LIMITS, seed=0)
+            result = self._jail.run(program, [Call("_pass", (word,))], limits=self._limits, seed=0)
             (outcome,) = result.outcomes
             self._base[key] = outcome.kind == "returned" and outcome.value == word
         return self._base[key]
@@ -107,8 +109,8 @@ class HiddenTests:
         if problem.task_id in SEVERAL_RIGHT_ANSWERS or not problem.plus_inputs:
             return True
         calls = [Call(problem.entry_point, arguments) for arguments in problem.plus_inputs]
-        expected = self._jail.run(problem.reference, calls, limits=JUDGE_LIMITS, seed=0).outcomes
-        actual = self._jail.run(code, calls, limits=JUDGE_LIMITS, seed=0).outcomes
+        expected = self._jail.run(problem.reference, calls, limits=self._limits, seed=0).outcomes
+        actual = self._jail.run(code, calls, limits=self._limits, seed=0).outcomes
         # An input on which the reference itself gives nothing proves nothing.
         return all(
             found.kind == "returned" and equal_by_value(wanted.value, found.value)

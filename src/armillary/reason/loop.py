@@ -35,7 +35,7 @@ class Solution:
 
     Attributes:
         code: the chosen program; only ``verdict`` says whether it may be relied on.
-        attempt_id: the attempt that it is.
+        attempt_id: the attempt that it is; None when the task contradicts itself and nothing was tried.
         attempts: all attempts, in the order in which they were judged.
         first_verdict_s: seconds until the first attempt was judged.
         tokens_per_s: written tokens per second of model time.
@@ -44,7 +44,7 @@ class Solution:
 
     code: str
     verdict: Verdict
-    attempt_id: str
+    attempt_id: str | None
     attempts: tuple[Attempt, ...]
     usage: Usage
     first_verdict_s: float
@@ -84,25 +84,30 @@ def solve(
     # 1. Write down what is asked, and of whom.
     search.record_start()
 
-    # 2. Propose the likeliest answer, then varied ones. Each is verified as it arrives; the model waits.
+    # 2. A task that contradicts itself has no answer: say so before a token is spent.
+    verdict = search.judge_task()
+    if verdict.status == Status.SPEC_SUSPECT:
+        return search.answer(None, verdict, StopReason.SPEC_SUSPECT)
+
+    # 3. Propose the likeliest answer, then varied ones. Each is verified as it arrives; the model waits.
     stop = search.explore(messages, GREEDY, 1)
     if stop is None:
         varied = replace(VARIED, seed=seed)
         stop = search.explore(messages, varied, task.budget.num_candidates - 1)
     search.require_attempts()
 
-    # 3. Select by hard evidence, then agreement.
+    # 4. Select by hard evidence, then agreement.
     incumbent = search.choose(search.attempts)
 
-    # 4. Revise with the smallest counterexample, until accepted, out of rounds or out of budget.
+    # 5. Revise with the smallest counterexample, until accepted, out of rounds or out of budget.
     num_rounds = 0
     while stop is None and (stop := search.reason_to_stop(incumbent, num_rounds)) is None:
         num_rounds += 1
         incumbent, stop = search.revise(incumbent, num_rounds)
 
-    # 5. Answer, or hand back the best attempt under the verdict that it got.
+    # 6. Answer, or hand back the best attempt under the verdict that it got.
     assert stop is not None
-    return search.answer(incumbent, stop)
+    return search.answer(incumbent, incumbent.verdict, stop)
 
 
 @dataclass(slots=True)
@@ -135,6 +140,10 @@ class _Search:
         }
         self.trace.append("header", header)
         self.trace.append("task", task_to_json(self.task))
+
+    def judge_task(self) -> Verdict:
+        """The verdict on no code at all: only the task itself can be found wanting by it, or the code."""
+        return self._verify("")
 
     def explore(
         self,
@@ -247,17 +256,27 @@ class _Search:
     def reason_to_stop(self, incumbent: Attempt, num_rounds: int) -> StopReason | None:
         if incumbent.verdict.is_accepted:
             return StopReason.ACCEPTED
-        if incumbent.verdict.status != Status.REFUTED:
-            return StopReason.UNDECIDED if self.task.has_hard_evidence else StopReason.NO_EVIDENCE
+        if incumbent.verdict.status != Status.REFUTED and not self.task.has_hard_evidence:
+            return StopReason.NO_EVIDENCE
+        if not self._refuted():
+            return StopReason.UNDECIDED
         return StopReason.ROUNDS if num_rounds >= self.task.budget.max_rounds else None
+
+    def _refuted(self) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if attempt.verdict.status == Status.REFUTED]
 
     def revise(self, incumbent: Attempt, round_number: int) -> tuple[Attempt, StopReason | None]:
         """One round of revisions; the incumbent stays unless a revision keeps all its hard evidence and adds some."""
-        messages = revision_messages(self.task, incumbent.code, incumbent.verdict)
+        parent = incumbent
+        if incumbent.verdict.status != Status.REFUTED:
+            # Nothing is known against it, so there is nothing that it could be told; the best refuted one can learn.
+            refuted = self._refuted()
+            parent = select(refuted, [attempt.code for attempt in refuted]).chosen
+        messages = revision_messages(self.task, parent.code, parent.verdict)
         varied = replace(VARIED, seed=self.seed + round_number)
         num_before = len(self.attempts)
         num_candidates = max(1, self.task.budget.num_candidates // 2)
-        stop = self.explore(messages, varied, num_candidates, round_number, incumbent.id)
+        stop = self.explore(messages, varied, num_candidates, round_number, parent.id)
         revisions = self.attempts[num_before:]
         if not revisions:
             return incumbent, stop
@@ -272,20 +291,21 @@ class _Search:
         self.trace.append("revision", body)
         return (best if better else incumbent), stop
 
-    def answer(self, chosen: Attempt, stop: StopReason) -> Solution:
+    def answer(self, chosen: Attempt | None, verdict: Verdict, stop: StopReason) -> Solution:
         usage, elapsed_s = self.ledger.usage, self.ledger.elapsed_s
         body: dict[str, Json] = {
-            "attempt": chosen.id,
-            "status": chosen.verdict.status.value,
+            "attempt": chosen.id if chosen else None,
+            "status": verdict.status.value,
+            "why": verdict.reason,
             "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens},
             "elapsed_s": round(elapsed_s, 3),
             "stopped_by": stop.value,
         }
         self.trace.append("answer", body)
         return Solution(
-            code=chosen.code,
-            verdict=chosen.verdict,
-            attempt_id=chosen.id,
+            code=chosen.code if chosen else "",
+            verdict=verdict,
+            attempt_id=chosen.id if chosen else None,
             attempts=tuple(self.attempts),
             usage=usage,
             first_verdict_s=self.first_verdict_s,

@@ -6,6 +6,7 @@ from armillary.core.messages import Message
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Verdict
 from armillary.reason.propose import clip, first_messages
+from armillary.reason.select import standing
 
 MAX_CALL_CHARS = 160
 MAX_VALUE_CHARS = 110
@@ -16,11 +17,10 @@ MAX_CODE_CHARS = 4000
 def accepts(incumbent: Verdict, revision: Verdict) -> bool:
     """Whether a revision may replace the incumbent: it keeps all hard evidence and adds to it.
 
-    An accepted incumbent is never given up for one that is not, so no sequence of revisions loses a check.
+    Nor does its standing fall: an accepted answer is never given up for one that is not, nor an undecided one for one
+    that is known to be wrong. So no sequence of revisions loses a check.
     """
-    if incumbent.is_accepted and not revision.is_accepted:
-        return False
-    return revision.passed_hard > incumbent.passed_hard
+    return standing(revision) >= standing(incumbent) and revision.passed_hard > incumbent.passed_hard
 
 
 def feedback(task: TaskSpec, verdict: Verdict) -> str:
@@ -56,4 +56,4 @@ def why_decided(incumbent: Verdict, revision: Verdict) -> str:
         return f"keeps all {len(incumbent.passed_hard)} hard checks and adds {', '.join(gained)}"
     if lost:
         return f"loses {', '.join(lost)}"
-    return "passes no hard check more" if not gained else "is not accepted, the incumbent is"
+    return f"is {revision.status}, the incumbent is {incumbent.status}" if gained else "passes no hard check more"

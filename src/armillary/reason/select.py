@@ -45,14 +45,21 @@ class Selection:
     why: str
 
 
+def standing(verdict: Verdict) -> int:
+    """0 refuted, 1 undecided, 2 accepted; 3 for a verdict on the task itself, which voids all others."""
+    if verdict.is_accepted:
+        return 2
+    return {Status.SPEC_SUSPECT: 3, Status.UNKNOWN: 1}.get(verdict.status, 0)
+
+
 def contenders(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """The attempts of the best standing that occurs: accepted, else not refuted, else all.
 
     An answer that is known to be wrong never competes with one that is not, whatever else it has passed. An attempt
     that showed the task to contradict itself comes before all others: what they passed means nothing then.
     """
-    best = max(_standing(attempt.verdict) for attempt in attempts)
-    return tuple(attempt for attempt in attempts if _standing(attempt.verdict) == best)
+    best = max(standing(attempt.verdict) for attempt in attempts)
+    return tuple(attempt for attempt in attempts if standing(attempt.verdict) == best)
 
 
 def select(rivals: Sequence[Attempt], behaviours: Sequence[str]) -> Selection:
@@ -74,12 +81,6 @@ def select(rivals: Sequence[Attempt], behaviours: Sequence[str]) -> Selection:
     chosen, behaviour = max(zip(rivals, behaviours, strict=True), key=rank)
     clusters = tuple(sorted((tuple(ids) for ids in groups.values()), key=len, reverse=True))
     return Selection(chosen, clusters, _why(chosen, len(groups[behaviour]), len(rivals)))
-
-
-def _standing(verdict: Verdict) -> int:
-    if verdict.is_accepted:
-        return 2
-    return {Status.SPEC_SUSPECT: 3, Status.UNKNOWN: 1}.get(verdict.status, 0)
 
 
 def _why(chosen: Attempt, num_alike: int, num_rivals: int) -> str:
