@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import seed as seed_random
 from types import ModuleType
 from typing import Final, TextIO, TypeVar
 
 from armillary.core.errors import ValueCodecError
-from armillary.core.values import Json, decode, dumps, encode
+from armillary.core.values import decode, encode
 from armillary.verify.sandbox.clock import CallClock, CallTimeoutError
-from armillary.verify.sandbox.outcomes import Layer, OutcomeKind
-from armillary.verify.sandbox.wire import MAX_LINE_BYTES, MAX_MESSAGE_CHARS, MAX_NAME_CHARS, Job, layers_to_json
+from armillary.verify.sandbox.outcomes import Outcome
+from armillary.verify.sandbox.wire import MAX_MESSAGE_CHARS, MAX_NAME_CHARS, Job, load_line, outcome_line
 
 MODULE_NAME: Final = "candidate"
 T = TypeVar("T")
@@ -27,40 +26,15 @@ _FILE_NAME: Final = "candidate.py"
 _TIMED_OUT: Final = "TimeLimit: loading took too long"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of one call, ready to be written."""
-
-    kind: OutcomeKind
-    value: Json = None
-    error_type: str = ""
-    error_message: str = ""
-
-
 class ResultChannel:
-    """Writes one line of JSON per report to a descriptor."""
+    """Writes lines to a descriptor, whole."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._write = os.write
 
-    def send_layers(self, layers: tuple[Layer, ...]) -> None:
-        """Tell which layers were put on, or which one failed."""
-        self._send(dumps(["jail", *layers_to_json(layers)]))
-
-    def send_load(self, error: str) -> None:
-        """Tell whether the program loaded."""
-        self._send(dumps(["load", error]))
-
-    def send_answer(self, index: int, answer: Answer) -> None:
-        """Tell what came of a call; an answer too long for a line becomes ``unencodable``."""
-        line = dumps(["call", index, answer.kind, answer.value, answer.error_type, answer.error_message])
-        if len(line) > MAX_LINE_BYTES:
-            message = f"the value takes {len(line)} bytes, at most {MAX_LINE_BYTES}"
-            line = dumps(["call", index, "unencodable", None, "ValueCodecError", message])
-        self._send(line)
-
-    def _send(self, line: str) -> None:
+    def send(self, line: str) -> None:
+        """Write one line at once, so that it is out before the next call can end the process."""
         rest = memoryview(line.encode("ascii") + b"\n")
         while rest:
             rest = rest[self._write(self._descriptor, rest) :]
@@ -78,10 +52,9 @@ class Harness:
         """Run the program's text as a module; returns one line on failure, else an empty one."""
         return self._in_time(self._load, _TIMED_OUT)
 
-    def answer(self, index: int) -> Answer:
-        """Make the job's call number ``index``."""
-        name, arguments = self._job.calls[index]
-        return self._in_time(lambda: self._attempt(name, arguments), Answer("timeout"))
+    def answer(self, index: int) -> str:
+        """Make the job's call number ``index``; returns the line to report, printed within the call's own time."""
+        return self._in_time(lambda: self._attempt(index), outcome_line(index, Outcome("timeout")))
 
     def _in_time(self, action: Callable[[], T], otherwise: T) -> T:
         try:
@@ -109,18 +82,19 @@ class Harness:
             return " ".join(f"{name}: {message}".split())
         return ""
 
-    def _attempt(self, name: str, arguments: list[Json]) -> Answer:
+    def _attempt(self, index: int) -> str:
+        name, arguments = self._job.calls[index]
         try:
             seed_random(self._job.seed)
             value = self._function(name)(*[decode(item) for item in arguments])
         except CallTimeoutError:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a program raises is data
-            return Answer("raised", None, *describe(error))
+            return outcome_line(index, Outcome("raised", None, *describe(error)))
         try:
-            return Answer("returned", encode(value))
+            return outcome_line(index, Outcome("returned", encode(value)))
         except (ValueCodecError, MemoryError, RecursionError) as error:
-            return Answer("unencodable", None, *describe(error))
+            return outcome_line(index, Outcome("unencodable", None, *describe(error)))
 
     def _function(self, name: str) -> Callable[..., object]:
         found = self._module.__dict__.get(name)
@@ -148,11 +122,11 @@ def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:
     harness = Harness(job)
     error = harness.load()
     _flush(output)
-    channel.send_load(error)
+    channel.send(load_line(error))
     for index in range(0 if error else len(job.calls)):
-        answer = harness.answer(index)
+        line = harness.answer(index)
         _flush(output)
-        channel.send_answer(index, answer)
+        channel.send(line)
 
 
 def _flush(output: TextIO) -> None:

@@ -98,9 +98,16 @@ def _put_on(done: tuple[Layer, ...], names: tuple[str, ...], steps: dict[str, Ca
         try:
             layer = Layer(name, True, steps[name]())
         except (OSError, ValueError, SandboxError) as error:
-            raise LayerError((*done, Layer(name, False, str(error)))) from error
+            raise LayerError((*done, Layer(name, False, _in_words(error)))) from error
         done = (*done, layer)
     return done
+
+
+def _in_words(error: Exception) -> str:
+    # Errors of our own calls name the call in their text; a number before it says nothing more.
+    if isinstance(error, OSError) and error.filename is None:
+        return str(error.strerror)
+    return str(error)
 
 
 def _fork_first_process() -> None:

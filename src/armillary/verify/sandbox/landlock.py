@@ -91,15 +91,13 @@ def interpreter_grants() -> tuple[Grant, ...]:
 
 
 def _shared_libraries() -> Iterator[Grant]:
-    for path in glob(os.path.join(sysconfig.get_config_var("LIBDIR") or "/nowhere", "lib*.so*")):
-        yield Grant(path, _READ_FILE)
+    own = os.path.realpath(sysconfig.get_config_var("LIBDIR") or "/usr/lib64")
     triplet = sysconfig.get_config_var("MULTIARCH")
-    folders = [path for path in (f"/usr/lib/{triplet}", f"/lib/{triplet}") if triplet and os.path.isdir(path)]
-    if folders:
-        yield from (Grant(path, _READ_FILE | _READ_DIR) for path in folders)
-        return
-    # Elsewhere the libraries' folder also holds Python's packages: name the libraries one by one.
-    for folder in ("/usr/lib64", "/lib64", "/usr/lib", "/lib"):
+    whole = [os.path.realpath(path) for path in (f"/usr/lib/{triplet}", f"/lib/{triplet}")]
+    whole = [path for path in dict.fromkeys(whole) if triplet and os.path.isdir(path)]
+    yield from (Grant(path, _READ_FILE | _READ_DIR) for path in whole)
+    # Other folders of libraries may also hold Python's packages: name the libraries one by one.
+    for folder in {own, *([] if whole else ["/usr/lib64", "/lib64", "/usr/lib", "/lib"])} - {*whole}:
         yield from (Grant(path, _READ_FILE) for path in glob(f"{folder}/lib*.so*") + glob(f"{folder}/ld-*.so*"))
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox.outcomes import Limits, StopReason, Tier
-from armillary.verify.sandbox.wire import MAX_RESULT_BYTES
+from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, MAX_RESULT_BYTES, READY
 
 _SOURCE_FOLDER: Final = str(Path(__file__).resolve().parents[3])
 _BOOT: Final = (
@@ -27,11 +27,8 @@ _BOOT: Final = (
     "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); main(int(fd), int(pid))"
 )
 _START_S: Final = 60.0
-KILL: Final = b"kill"
-READY: Final = b"ready"
 _KILL_S: Final = 5.0
 _READ_BYTES: Final = 1 << 16
-_MAX_MESSAGE_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +63,7 @@ class ZygoteLink:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel = ours
         with theirs:
-            command = [sys.executable, "-S", "-s", "-P", "-X", "utf8", "-c", _BOOT]
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
-                [*command, _SOURCE_FOLDER, str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                cwd="/",
-                env={"PYTHONHASHSEED": "0"},
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+            self._process = self._start(theirs.fileno())
         try:
             self._await_ready()
         except BaseException:
@@ -124,10 +111,27 @@ class ZygoteLink:
             assert self._process.stderr is not None
             self._process.stderr.close()
 
+    def _start(self, channel_fd: int) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-S", "-s", "-P", "-X", "utf8", "-c", _BOOT]
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
+                [*command, _SOURCE_FOLDER, str(channel_fd), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={"PYTHONHASHSEED": "0"},
+                pass_fds=(channel_fd,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._channel.close()
+            raise SandboxError(f"the sandbox's zygote did not start: {error.strerror}") from error
+
     def _await_ready(self) -> None:
         self._channel.settimeout(_START_S)
         try:
-            is_ready = bool(self._channel.recv(_MAX_MESSAGE_BYTES))
+            is_ready = self._channel.recv(MAX_MESSAGE_BYTES) == READY
         except TimeoutError as error:
             raise SandboxError(f"the sandbox's zygote did not start within {_START_S:.0f} s") from error
         if not is_ready:
@@ -211,7 +215,7 @@ class _Gatherer:
         return any(len(buffer) > self._caps[pipe] for pipe, buffer in self._buffers.items())
 
     def _read_reply(self) -> None:
-        message = self._channel.recv(_MAX_MESSAGE_BYTES)
+        message = self._channel.recv(MAX_MESSAGE_BYTES)
         if not message:
             raise SandboxError("the sandbox's zygote died during a run", hint="run it again")
         reply = json.loads(message)

@@ -12,8 +12,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NoReturn, cast
 
-from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, MAX_ITEMS, Json, encode
+from armillary.core.errors import ValueCodecError
+from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, MAX_ITEMS, Json, dumps, encode
 from armillary.verify.sandbox.outcomes import Call, Layer, Outcome, OutcomeKind
+
+READY: Final = b"ready"
+KILL: Final = b"kill"
+MAX_MESSAGE_BYTES: Final = 4096
+"""Messages between the parent and the zygote; the third bounds each."""
 
 MAX_LINE_BYTES: Final = 4 << 20
 MAX_RESULT_BYTES: Final = 32 << 20
@@ -79,9 +85,28 @@ def job_from_bytes(text: bytes) -> Job:
     return Job(fields["source"], calls, fields["seed"], fields["call_cpu_s"])
 
 
-def layers_to_json(layers: Sequence[Layer]) -> list[Json]:
-    """The layers as they stand on the first line."""
-    return [[layer.name, layer.works, layer.detail] for layer in layers]
+def layers_line(layers: Sequence[Layer]) -> str:
+    """The first line: which layers were put on, or which one failed."""
+    fields: list[Json] = ["jail"]
+    fields += [[layer.name, layer.works, layer.detail] for layer in layers]
+    return dumps(fields)
+
+
+def load_line(error: str) -> str:
+    """The second line: why the program did not load, or that it did."""
+    return dumps(["load", error])
+
+
+def outcome_line(index: int, outcome: Outcome) -> str:
+    """A further line: what came of a call.
+
+    Raises:
+        ValueCodecError: the value's text is longer than a line may be.
+    """
+    line = dumps(["call", index, outcome.kind, outcome.value, outcome.error_type, outcome.error_message])
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueCodecError(f"the value takes {len(line)} bytes, at most {MAX_LINE_BYTES}")
+    return line
 
 
 def read_report(lines: bytes, num_calls: int) -> Report:

@@ -17,12 +17,10 @@ import sys
 import traceback
 from typing import Any, Final, NoReturn, TextIO
 
-from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, wire
+from armillary.verify.sandbox import child, jail, landlock, limits, namespaces
 from armillary.verify.sandbox.kernel import adopt_orphans
+from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, job_from_bytes, layers_line
 
-READY: Final = b"ready"
-KILL: Final = b"kill"
-MAX_MESSAGE_BYTES: Final = 4096
 _NUM_DESCRIPTORS: Final = 3
 _HARNESS_FAILED: Final = 70
 
@@ -122,15 +120,15 @@ def _reap_all() -> None:
 def _become_child(order: jail.Order, keeper_pid: int, job_fd: int, output_fd: int, result_fd: int) -> NoReturn:
     try:
         with open(job_fd, "rb") as file:
-            job = wire.job_from_bytes(file.read())
+            job = job_from_bytes(file.read())
         limits.keep_descriptors(output_fd, result_fd)
         channel = child.ResultChannel(limits.RESULT_FD)
         try:
             layers = jail.lock_in(order, keeper_pid)
         except jail.LayerError as error:
-            channel.send_layers(error.layers)
+            channel.send(layers_line(error.layers))
             os._exit(1)
-        channel.send_layers(layers)
+        channel.send(layers_line(layers))
         output = _open_streams()
         _forget_ourselves()
         child.serve(job, channel, output)
@@ -143,7 +141,8 @@ def _become_child(order: jail.Order, keeper_pid: int, job_fd: int, output_fd: in
 def _open_streams() -> TextIO:
     """Fresh standard streams over the descriptors that the jail left; returns the standard output."""
     opened = [os.fdopen(0, encoding="utf-8", closefd=False)]
-    opened += [os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) for fd in (1, 2)]
+    for fd, buffering in ((1, -1), (2, 1)):
+        opened.append(os.fdopen(fd, "w", buffering, encoding="utf-8", errors="backslashreplace", closefd=False))
     sys.stdin, sys.stdout, sys.stderr = opened
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]  # as the interpreter does at its start
     return opened[1]

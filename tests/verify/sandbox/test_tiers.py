@@ -1,0 +1,117 @@
+"""The tier that is claimed is the tier that holds; where a layer is missing, nothing runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attack_programs import ATTACKS, MARK
+
+from armillary.verify.sandbox import tiers
+from armillary.verify.sandbox.jail import LAYERS
+from armillary.verify.sandbox.outcomes import Layer
+
+SOURCE = str(Path(tiers.__file__).parents[3])
+SCRIPT = Path(__file__).with_name("weakened_machine.py")
+
+
+def on_a_machine_without(calls: str, minimum_tier: str, program: str = "print('ran')") -> dict[str, Any]:
+    command = [sys.executable, str(SCRIPT), calls, minimum_tier, program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_layer_of_tier_a_works_here_and_the_whole_holds() -> None:
+    report = tiers.probe()
+    assert report.tier == "A"
+    assert [layer.name for layer in report.layers] == [*LAYERS["A"], tiers.TRIAL]
+    assert all(layer.works and layer.detail for layer in report.layers)
+    assert report.reason == ""
+
+
+def test_a_report_names_what_keeps_the_machine_from_tier_a() -> None:
+    report = tiers.TierReport("B", (Layer("namespaces", False, "unshare: no"), Layer("seccomp", True, "")))
+    assert report.reason == "namespaces: unshare: no"
+
+
+def test_without_namespaces_tier_a_is_refused_and_nothing_runs() -> None:
+    found = on_a_machine_without("unshare", "A")
+    assert found["probed"] == "B"
+    assert found["stdout"] is None
+    assert "needs tier A, this machine allows B: namespaces: unshare" in found["error"]
+
+
+def test_without_namespaces_tier_b_runs_when_it_is_enough_and_says_so() -> None:
+    found = on_a_machine_without("unshare", "B")
+    assert (found["stdout"], found["tier"]) == ("ran\n", "B")
+    assert found["layers"] == dict.fromkeys(("namespaces",), False) | dict.fromkeys((*LAYERS["B"], tiers.TRIAL), True)
+
+
+@pytest.mark.parametrize("call", ["mount", "mount_setattr"])
+def test_without_private_mounts_tier_a_is_refused(call: str) -> None:
+    found = on_a_machine_without(call, "A")
+    assert (found["probed"], found["stdout"]) == ("B", None)
+    assert "mounts: " + call in found["error"]
+
+
+@pytest.mark.parametrize(
+    "call", ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "capset", "prlimit64"]
+)
+def test_without_a_layer_that_both_tiers_need_nothing_runs_at_all(call: str) -> None:
+    found = on_a_machine_without(call, "B")
+    assert (found["probed"], found["stdout"]) == ("none", None)
+    assert "needs tier B, this machine allows none" in found["error"]
+    assert call in found["error"] or call == "prlimit64"
+
+
+def test_a_machine_where_the_zygote_cannot_start_has_no_tier() -> None:
+    found = on_a_machine_without("execve", "B")
+    assert found["probed"] == "none"
+    assert found["layers"] == {"zygote": False}
+    assert "zygote" in found["error"]
+
+
+def test_tier_b_lets_no_attack_through_that_needs_no_target() -> None:
+    endless = ("sleeps_past_the_wall_clock", "ignores_the_signal_of_the_cpu_limit", "floods_the_output")
+    texts = [item.program for item in ATTACKS if "$" not in item.text and item.name not in endless]
+    program = f"for text in {texts!r}:\n    try: exec(text, {{}})\n    except BaseException: pass\nprint('done')"
+    found = on_a_machine_without("unshare", "B", program)
+    assert found["stdout"] is not None
+    assert MARK not in found["stdout"]
+    assert "done" in found["stdout"]
+
+
+def test_tier_b_has_no_writable_folder() -> None:
+    program = "try: open('file', 'w')\nexcept OSError as error: print(type(error).__name__)"
+    assert on_a_machine_without("unshare", "B", program)["stdout"] == "PermissionError\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="is an ordinary user already")
+def test_an_ordinary_user_gets_tier_a_too() -> None:
+    python = "/usr/bin/python3"
+    check = (
+        f"import sys; assert sys.version_info >= (3, 11); sys.path.insert(0, {SOURCE!r}); "
+        "from armillary.verify.sandbox import tiers; report = tiers.probe(); print(report.tier, report.reason)"
+    )
+    try:
+        done = subprocess.run(
+            [python, "-B", "-c", check],
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        pytest.skip(f"no interpreter that an ordinary user can run: {error}")
+    if "AssertionError" in done.stderr or "ModuleNotFoundError" in done.stderr or "PermissionError" in done.stderr:
+        pytest.skip("no interpreter and sources that an ordinary user can read")
+    assert done.stdout == "A \n", done.stderr
