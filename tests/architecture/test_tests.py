@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-MIN_NAME_WORDS = 3
+MIN_NAME_WORDS = 2
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import armillary
 from armillary.core.verdicts import Status
-from armillary.runtime import stack
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -64,12 +64,12 @@ def test_every_example_is_tried_here() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_right_program_is_accepted(name: str) -> None:
-    verdict = stack.verify(EXAMPLES / name, PROGRAMS[name][0])
+    verdict = armillary.verify(EXAMPLES / name, PROGRAMS[name][0])
     assert verdict.is_accepted, verdict
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_plausible_wrong_program_is_refuted_by_a_call(name: str) -> None:
-    verdict = stack.verify(EXAMPLES / name, PROGRAMS[name][1])
+    verdict = armillary.verify(EXAMPLES / name, PROGRAMS[name][1])
     assert verdict.status is Status.REFUTED
     assert verdict.counterexample is not None
