@@ -1,9 +1,9 @@
 """Jinja's immutable sandbox with a meter: a stranger's template gets no files, bounded time and bounded memory.
 
-The limits are the constants below: each value that a template makes (characters and items, counted with repetition),
-everything that it writes, the items of one ``range``, the bits of an integer, and the wall clock, which is read at each
-expression and each step of a loop. One built-in operation on values of legal size is not interrupted. Only the listed
-filters and methods exist.
+The limits are the constants below: each value that a template makes (its characters and items, counted with
+repetition, an item weighing as much as ``ITEM_WEIGHT`` characters), everything that it writes, the items of one
+``range``, the bits of an integer, and the wall clock, which is read at each expression and each step of a loop. One
+built-in operation on values of legal size is not interrupted. Only the listed filters and methods exist.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from jinja2.visitor import NodeTransformer
 from armillary.core.errors import TemplateError
 
 MAX_WEIGHT = 1 << 22
+ITEM_WEIGHT = 16
 MAX_RANGE_ITEMS = 1 << 16
 MAX_INT_BITS = 1 << 12
 MAX_RENDER_S = 2.0
@@ -62,7 +63,7 @@ class Meter:
             raise TemplateError(f"the chat template {verb} over {MAX_WEIGHT} characters or items")
 
     def weigh(self, value: Any, *, for_print: bool = False) -> int:
-        """Characters and items of a value, a part that stands in it twice counting twice.
+        """Weight of a value's characters and items, a part that stands in it twice counting twice.
 
         Values with hidden parts count as one item; printing them could unfold without bound and is refused.
         """
@@ -70,7 +71,7 @@ class Meter:
         waiting = [value]
         while waiting:
             item = waiting.pop()
-            weight += 1
+            weight += ITEM_WEIGHT
             if isinstance(item, str):
                 weight += len(item)
             elif isinstance(item, list | tuple):
@@ -84,9 +85,9 @@ class Meter:
                 raise TemplateError(f"the chat template makes an integer of over {MAX_INT_BITS} bits")
             elif for_print and not isinstance(item, int | float | Undefined | None):
                 raise TemplateError(f"the chat template prints a {type(item).__name__}")
-            if weight + len(waiting) > MAX_WEIGHT:
+            if weight + ITEM_WEIGHT * len(waiting) > MAX_WEIGHT:
                 break
-        self.limit(weight + len(waiting))
+        self.limit(weight + ITEM_WEIGHT * len(waiting))
         return weight
 
     def text(self, value: Any) -> str:

@@ -21,7 +21,7 @@ from armillary.core.messages import Message
 from armillary.models.chat_template import ChatTemplate
 from armillary.models.gguf import GgufFile
 from armillary.models.pre_tokenizers import find_pre_tokenizer
-from armillary.models.spelling import BYTE_OF_LETTER, LETTERS, Guard, lacking_bytes, missing_as_replacement
+from armillary.models.spelling import BYTE_OF_LETTER, LETTERS, REPLACEMENT, Guard, lacking_bytes, missing_as_replacement
 
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 END_NAMES = (
@@ -55,6 +55,8 @@ class GgufTokenizer:
         self._everything = _Splitter(vocabulary.user_defined | spelled)
         self._guard = Guard(tuple(spelled))
         self._missing = lacking_bytes(vocabulary.normal)
+        if set(REPLACEMENT.encode()).intersection(self._missing):
+            raise ModelFileError(f"{gguf.path}: the vocabulary lacks the bytes of U+FFFD")
         self._end_ids = vocabulary.end_ids()
         self._template: ChatTemplate | None = None
 
