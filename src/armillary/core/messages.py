@@ -90,7 +90,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A candidate's last event; its prompt tokens are counted on candidate 0 only."""
+    """A candidate's last event; a prompt that candidates share is counted on candidate 0 only."""
 
     candidate: int
     reason: FinishReason
