@@ -44,6 +44,11 @@ class Engine:
         return self._model
 
     @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's own tokenizer."""
+        return self._tokenizer
+
+    @property
     def num_free_blocks(self) -> int:
         """KV blocks that no sequence holds."""
         return self._scheduler.num_free_blocks
