@@ -269,6 +269,7 @@ def test_nonsense_is_refused_at_the_call() -> None:
         engine.stream(request(max_tokens=0))
 
 
-def test_the_engine_names_its_model() -> None:
+def test_the_engine_names_its_model_and_shows_its_tokenizer() -> None:
     engine, _ = toy_engine()
     assert engine.model == ModelIdentity("toy")
+    assert engine.tokenizer.end_ids == {END_ID}
