@@ -14,7 +14,8 @@ from attack_programs import ATTACKS, MARK
 
 from armillary.verify.sandbox import tiers
 from armillary.verify.sandbox.jail import LAYERS
-from armillary.verify.sandbox.outcomes import Layer
+from armillary.verify.sandbox.link import RawRun
+from armillary.verify.sandbox.outcomes import Layer, Limits
 
 SOURCE = str(Path(tiers.__file__).parents[3])
 SCRIPT = Path(__file__).with_name("weakened_machine.py")
@@ -38,6 +39,40 @@ def test_every_layer_of_tier_a_works_here_and_the_whole_holds() -> None:
 def test_a_report_names_what_keeps_the_machine_from_tier_a() -> None:
     report = tiers.TierReport("B", (Layer("namespaces", False, "unshare: no"), Layer("seccomp", True, "")))
     assert report.reason == "namespaces: unshare: no"
+
+
+class ScriptedLink:
+    """Answers a trial with lines that were written beforehand, tier by tier."""
+
+    def __init__(self, **lines: str) -> None:
+        self.lines = lines
+
+    def execute(self, tier: str, job: bytes, limits: Limits) -> RawRun:
+        return RawRun(b"Traceback\nValueError: odd\n", self.lines[tier].encode(), "exit", 70, 1.0)
+
+
+HELD = '["jail",["seccomp",true,"x"]]\n["load",""]\n["call",0,"returned",[],"",""]\n'
+BROKEN = '["jail",["seccomp",true,"x"]]\n["load",""]\n["call",0,"returned",["fork"],"",""]\n'
+SILENT = '["jail",["seccomp",true,"x"]]\n["load",""]\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "tier", "reason"),
+    [
+        ({"A": HELD}, "A", ""),
+        ({"A": BROKEN, "B": HELD}, "B", "trial: tier A: a program could fork"),
+        (
+            {"A": BROKEN, "B": BROKEN},
+            "none",
+            "trial: tier A: a program could fork; trial: tier B: a program could fork",
+        ),
+        ({"A": "", "B": HELD}, "B", "trial: the child ended with 70 before it was locked in: ValueError: odd"),
+        ({"A": SILENT, "B": HELD}, "B", "trial: tier A: the trial's answer is missing"),
+    ],
+)
+def test_a_tier_counts_only_when_its_trial_went_as_it_must(lines: dict[str, str], tier: str, reason: str) -> None:
+    report = tiers.probe_link(ScriptedLink(**lines))
+    assert (report.tier, report.reason) == (tier, reason)
 
 
 def test_without_namespaces_tier_a_is_refused_and_nothing_runs() -> None:

@@ -11,7 +11,7 @@ from typing import Final, Self
 from armillary.core.errors import SandboxError, UsageError
 from armillary.verify.sandbox.link import RawRun, ZygoteLink
 from armillary.verify.sandbox.outcomes import DEFAULT_LIMITS, Call, JailResult, Limits, Tier
-from armillary.verify.sandbox.tiers import TierReport, probe_link
+from armillary.verify.sandbox.tiers import probe_link
 from armillary.verify.sandbox.wire import Report, job_to_bytes, make_job, read_report
 
 _STRENGTH: Final[dict[str, int]] = {"none": 0, "B": 1, "A": 2}
@@ -41,7 +41,7 @@ class Sandbox:
         self._lock = threading.Lock()
         self._link: ZygoteLink | None = None
         self._finalizer: weakref.finalize[[], Sandbox] | None = None
-        self._report: TierReport | None = None
+        self._tier: Tier | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -105,28 +105,28 @@ class Sandbox:
             self._finalizer()
 
     def _checked_tier(self, link: ZygoteLink) -> Tier:
-        if self._report is None:
+        if self._tier is None:
             try:
-                self._report = probe_link(link)
+                report = probe_link(link)
             except BaseException:
                 self._drop_link()
                 raise
-        tier = self._report.tier
-        if _STRENGTH[tier] < _STRENGTH[self._minimum_tier]:
-            raise SandboxError(
-                f"the sandbox needs tier {self._minimum_tier}, this machine allows {tier}: {self._report.reason}",
-                hint="`armillary doctor` shows every layer",
-            )
-        return tier
+            # A refusal is not kept: the next run looks again, as a trial may fail on a machine that is only busy.
+            if _STRENGTH[report.tier] < _STRENGTH[self._minimum_tier]:
+                raise SandboxError(
+                    f"the sandbox needs tier {self._minimum_tier}, this machine allows {report.tier}: {report.reason}",
+                    hint="`armillary doctor` shows every layer",
+                )
+            self._tier = report.tier
+        return self._tier
 
 
 def _to_result(raw: RawRun, report: Report, tier: Tier) -> JailResult:
-    if not report.layers or not report.layers[-1].works:
-        failed = report.layers[-1] if report.layers else None
-        what = (
-            f"{failed.name}: {failed.detail}" if failed else f"the child ended with {raw.code} before it was locked in"
-        )
-        raise SandboxError(f"the sandbox could not be built: {what}")
+    if not report.layers and raw.stopped_by != "wall":
+        raise SandboxError(f"the sandbox could not be built: {raw.last_words}")
+    for layer in report.layers:
+        if not layer.works:
+            raise SandboxError(f"the sandbox could not be built: {layer.name}: {layer.detail}")
     load_error = _NOT_LOADED[raw.stopped_by] if report.load_error is None else report.load_error
     return JailResult(
         outcomes=report.outcomes,

@@ -97,7 +97,7 @@ def _put_on(done: tuple[Layer, ...], names: tuple[str, ...], steps: dict[str, Ca
     for name in names:
         try:
             layer = Layer(name, True, steps[name]())
-        except (OSError, ValueError, SandboxError) as error:
+        except (OSError, ValueError, OverflowError, SandboxError) as error:
             raise LayerError((*done, Layer(name, False, _in_words(error)))) from error
         done = (*done, layer)
     return done

@@ -47,6 +47,14 @@ class RawRun:
     code: int
     elapsed_ms: float
 
+    @property
+    def last_words(self) -> str:
+        """How a child ended that could not even report its layers."""
+        printed = self.output.decode(errors="replace").strip().splitlines()
+        return (
+            f"the child ended with {self.code} before it was locked in: {printed[-1] if printed else 'no reason given'}"
+        )
+
 
 class ZygoteLink:
     """A running zygote; :meth:`close` ends it and everything it forked.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
+from armillary.core.errors import UsageError
 from armillary.core.values import Json
 
 Tier = Literal["A", "B", "none"]
@@ -23,6 +24,9 @@ class Limits:
         memory_bytes: address space.
         output_bytes: what the program may print, both streams together.
         disk_bytes: size of the private folder.
+
+    Raises:
+        UsageError: a limit is not above 0.
     """
 
     wall_s: float = 10.0
@@ -31,6 +35,12 @@ class Limits:
     memory_bytes: int = 512 << 20
     output_bytes: int = 1 << 20
     disk_bytes: int = 64 << 20
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not value > 0:
+                raise UsageError(f"limit {item.name} is {value}, it must be above 0")
 
 
 DEFAULT_LIMITS: Final = Limits()

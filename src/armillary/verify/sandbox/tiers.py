@@ -10,7 +10,7 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.core.values import decode
-from armillary.verify.sandbox.link import RawRun, ZygoteLink
+from armillary.verify.sandbox.link import ZygoteLink
 from armillary.verify.sandbox.outcomes import Call, Layer, Limits, Tier
 from armillary.verify.sandbox.wire import job_to_bytes, make_job, read_report
 
@@ -45,7 +45,7 @@ class TierReport:
 
     Attributes:
         tier: ``A`` with namespaces, ``B`` without, ``none`` when neither can be built.
-        layers: one line per layer of tier A, in order, and the trial of the whole.
+        layers: one line per layer of tier A, in order, and the trial of the whole; where tier A fails, then tier B's.
     """
 
     tier: Tier
@@ -79,9 +79,12 @@ def probe_link(link: ZygoteLink) -> TierReport:
     if full[-1].works:
         return TierReport("A", full)
     plain = _try_tier(link, "B")
+    # Where a layer of tier A is missing, that line says why; its trial then has nothing to add.
+    tried = full if all(layer.works for layer in full[:-1]) else full[:-1]
     known = {layer.name for layer in full[:-1]}
-    layers = (*full[:-1], *(layer for layer in plain if layer.name not in known))
-    return TierReport("B" if plain[-1].works else "none", layers)
+    return TierReport(
+        "B" if plain[-1].works else "none", (*tried, *(layer for layer in plain if layer.name not in known))
+    )
 
 
 def _try_tier(link: ZygoteLink, tier: Tier) -> tuple[Layer, ...]:
@@ -91,16 +94,11 @@ def _try_tier(link: ZygoteLink, tier: Tier) -> tuple[Layer, ...]:
     report = read_report(run.lines, 1)
     outcome = report.outcomes[0]
     if not report.layers or not report.layers[-1].works:
-        detail = f"tier {tier} could not be built" if report.layers else _last_words(run)
+        detail = f"tier {tier} could not be built" if report.layers else run.last_words
         return (*report.layers, Layer(TRIAL, False, detail))
     if outcome.kind != "returned":
-        detail = f"tier {tier}: the trial {outcome.kind} {outcome.error_message} {report.load_error or ''}".rstrip()
+        detail = f"tier {tier}: the trial's answer is {outcome.kind} {outcome.error_message}".rstrip()
         return (*report.layers, Layer(TRIAL, False, detail))
     trespassed = decode(outcome.value)
     detail = f"tier {tier}: a program could {', '.join(trespassed)}" if trespassed else f"tier {tier} holds"
     return (*report.layers, Layer(TRIAL, not trespassed, detail))
-
-
-def _last_words(run: RawRun) -> str:
-    lines = run.output.decode(errors="replace").strip().splitlines()
-    return f"the child ended with {run.code} before it was locked in: {lines[-1] if lines else 'no reason given'}"

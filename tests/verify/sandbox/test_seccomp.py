@@ -1,0 +1,132 @@
+"""The filter is run here by a small interpreter of our own, for both machines, call by call."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from armillary.verify.sandbox.seccomp import METADATA, NEVER, Policy, assemble, jail_policy
+from armillary.verify.sandbox.syscalls import LAST_KNOWN, MACHINES, Machine
+
+ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+PID = 7
+ORDINARY_CALL = 0  # read or io_setup: on neither machine's list
+
+
+def decide(program: bytes, machine: Machine, number: int, *arguments: int, arch: int | None = None) -> int:
+    words = struct.pack(
+        "=iIQ6Q", number, machine.audit_arch if arch is None else arch, 0, *arguments, *[0] * (6 - len(arguments))
+    )
+    code = list(struct.iter_unpack("=HBBI", program))
+    accumulator, at = 0, 0
+    while True:
+        operation, if_true, if_false, operand = code[at]
+        at += 1
+        match operation:
+            case 0x20:
+                (accumulator,) = struct.unpack_from("=I", words, operand)
+            case 0x15:
+                at += if_true if accumulator == operand else if_false
+            case 0x35:
+                at += if_true if accumulator >= operand else if_false
+            case 0x45:
+                at += if_true if accumulator & operand else if_false
+            case 0x06:
+                return operand
+            case _:
+                raise AssertionError(f"unknown operation {operation:#x}")
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return MACHINES[request.param]
+
+
+@pytest.fixture
+def program(machine: Machine) -> bytes:
+    return assemble(jail_policy(PID, has_read_only_tree=True), machine)
+
+
+def test_an_ordinary_call_is_allowed(machine: Machine, program: bytes) -> None:
+    assert decide(program, machine, ORDINARY_CALL) == ALLOW
+
+
+def test_every_call_on_the_list_fails(machine: Machine, program: bytes) -> None:
+    numbers = [machine.numbers[name] for name in NEVER if name in machine.numbers]
+    assert {decide(program, machine, number) for number in numbers} == {FAIL | errno.EPERM}
+
+
+def test_changes_of_metadata_fail_where_the_outer_files_are_writable(machine: Machine) -> None:
+    program = assemble(jail_policy(PID, has_read_only_tree=False), machine)
+    numbers = [machine.numbers[name] for name in METADATA if name in machine.numbers]
+    assert {decide(program, machine, number) for number in numbers} == {FAIL | errno.EPERM}
+
+
+def test_changes_of_metadata_are_allowed_where_the_outer_files_are_read_only(machine: Machine, program: bytes) -> None:
+    assert decide(program, machine, machine.numbers["fchmod"]) == ALLOW
+
+
+def test_another_calling_convention_kills(machine: Machine, program: bytes) -> None:
+    assert decide(program, machine, ORDINARY_CALL, arch=0x40000003) == KILL
+
+
+def test_the_second_convention_of_x86_kills() -> None:
+    machine = MACHINES["x86_64"]
+    assert decide(assemble(Policy(()), machine), machine, 0x40000000) == KILL
+
+
+def test_calls_newer_than_the_table_do_not_exist(machine: Machine, program: bytes) -> None:
+    assert decide(program, machine, LAST_KNOWN + 1) == FAIL | errno.ENOSYS
+
+
+def test_clone3_does_not_exist_so_that_flags_can_be_seen(machine: Machine, program: bytes) -> None:
+    assert decide(program, machine, machine.numbers["clone3"]) == FAIL | errno.ENOSYS
+
+
+@pytest.mark.parametrize(
+    ("flags", "verdict"),
+    [
+        (0x003D0F00, ALLOW),  # what a thread asks for
+        (17, FAIL | errno.EPERM),  # what fork asks for
+        (0x4111, FAIL | errno.EPERM),  # what vfork asks for
+        (0x003D0F00 | 0x10000000, FAIL | errno.EPERM),  # a thread in a new user namespace
+        (0x003D0F00 | 0x02000000, FAIL | errno.EPERM),
+    ],
+)
+def test_clone_makes_threads_and_nothing_else(machine: Machine, program: bytes, flags: int, verdict: int) -> None:
+    assert decide(program, machine, machine.numbers["clone"], flags) == verdict
+
+
+def test_a_policy_may_leave_processes_free(machine: Machine) -> None:
+    program = assemble(Policy(("mount",), threads_only=False), machine)
+    assert decide(program, machine, machine.numbers["clone"], 17) == ALLOW
+    assert decide(program, machine, machine.numbers["mount"]) == FAIL | errno.EPERM
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "is_allowed"),
+    [
+        ("kill", (PID, 9), True),
+        ("kill", (PID + 1, 9), False),
+        ("kill", (0xFFFFFFFF, 9), False),
+        ("tgkill", (PID, 8, 9), True),
+        ("tgkill", (1, 8, 9), False),
+        ("prlimit64", (0, 7), True),
+        ("prlimit64", (PID, 7), True),
+        ("prlimit64", (3, 7), False),
+        ("socketpair", (1,), True),
+        ("socketpair", (2,), False),
+        ("prctl", (15,), True),
+        ("prctl", (1,), False),
+        ("prctl", (22,), False),
+        ("ioctl", (0, 0x5401), True),
+        ("ioctl", (0, 0x5412), False),
+    ],
+)
+def test_calls_about_oneself_are_allowed_and_about_others_fail(
+    machine: Machine, program: bytes, name: str, arguments: tuple[int, ...], is_allowed: bool
+) -> None:
+    expected = ALLOW if is_allowed else FAIL | errno.EPERM
+    assert decide(program, machine, machine.numbers[name], *arguments) == expected
