@@ -79,7 +79,12 @@ REFUTED = Verdict(
     sandbox_tier="A",
 )
 UNKNOWN = Verdict(Status.UNKNOWN, reason="nothing to hold it to")
-ACCEPTED = Verdict(Status.TESTED, (Check("ensures[0]", "property", "user", True, 120, "result > 0"),), sandbox_tier="A")
+ACCEPTED = Verdict(
+    Status.TESTED,
+    (Check("ensures[0]", "property", "user", True, 120, "result > 0"),),
+    reason="passed 120 inputs",
+    sandbox_tier="A",
+)
 
 
 def _attempt(trace: Trace, name: str, verdict: Verdict, parent: str | None = None) -> None:

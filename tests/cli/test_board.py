@@ -7,6 +7,7 @@ from collections.abc import Callable
 from armillary.cli.board import Board
 from armillary.core.messages import Token
 from armillary.core.trace import Trace
+from armillary.core.verdicts import Status, Verdict, verdict_to_json
 
 Tell = Callable[..., None]
 
@@ -55,6 +56,22 @@ def test_an_attempt_is_tested_until_its_verdict_comes() -> None:
     trace = Trace(None, (board.on_event,))
     trace.append("attempt", {"id": "a0", "parent": None, "tokens": 31})
     assert (board.rows["a0"].state, board.rows["a0"].num_tokens) == ("testing", 31)
+
+
+def test_the_attempt_under_test_shows_its_level() -> None:
+    board = Board()
+    trace = Trace(None, (board.on_event,))
+    board.on_token(Token(1, "x"))
+    trace.append("attempt", {"id": "a0", "parent": None, "tokens": 31})
+    board.on_level("examples")
+    assert [row.note for row in board.rows.values()] == ["", "examples"]
+
+
+def test_an_accepted_verdict_without_a_reason_shows_its_status() -> None:
+    board = Board()
+    trace = Trace(None, (board.on_event,))
+    trace.append("verdict", {"attempt": "a0", "verdict": verdict_to_json(Verdict(Status.TESTED))})
+    assert board.rows["a0"].note == "TESTED"
 
 
 def test_verdicts_become_states_and_notes(tell: Tell) -> None:

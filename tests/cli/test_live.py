@@ -33,7 +33,7 @@ def test_without_a_terminal_every_verdict_and_decision_is_a_line(
         view.on_token(Token(0, "x"))
         tell(view.on_event)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:-1] == [
+    assert lines == [
         "model tiny",
         "a0: refuted, f([1]) gave [bold]3, expected 2",
         "a1: undecided, nothing to hold it to",
@@ -41,7 +41,12 @@ def test_without_a_terminal_every_verdict_and_decision_is_a_line(
         "a2 from a0: accepted, TESTED: passed 120 inputs",
         "revision: adds ensures[0]",
     ]
-    assert lines[-1].startswith("tiny | 0 tokens/s | first verdict: 0.0 s")
+
+
+def test_levels_make_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with LineView() as view:
+        view.on_level("examples")
+    assert capsys.readouterr().err == ""
 
 
 def test_the_line_view_writes_nothing_to_stdout(tell: Tell, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +61,7 @@ def test_on_a_terminal_a_table_stays_when_the_solve_is_over(tell: Tell, monkeypa
     monkeypatch.setenv("TERM", "xterm")
     with open_view() as view:
         view.on_token(Token(0, "x"))
+        view.on_level("examples")
         tell(view.on_event)
     assert isinstance(view, TableView)
     last = terminal.getvalue()

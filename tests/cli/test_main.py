@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -107,6 +108,24 @@ def test_a_broken_settings_file_is_one_line(armillary: Run, tmp_path: Path) -> N
     assert ran.err.startswith("error: ")
     assert "unknown setting 'modles.default'" in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_the_script_ends_with_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["armillary", "slove"])
+    with pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == 2
+
+
+def test_output_that_nobody_reads_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr("sys.stdout", pipe)
+        assert main.run(["--help"]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_a_reader_that_leaves_causes_no_complaint() -> None:

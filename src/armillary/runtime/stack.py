@@ -132,6 +132,8 @@ def solve(
     path = trace_path or default_trace_path(settings, spec)
     if path.exists():
         raise UsageError(f"{path} exists already", hint="a trace never overwrites; name another file")
+    # Before the model is loaded: a place that cannot hold the trace is told at once.
+    path.parent.mkdir(parents=True, exist_ok=True)
     listeners = (watcher.on_event,) if watcher else ()
     with verifier_for(settings, on_level=watcher.on_level if watcher else None) as verifier:
         generator = generator_for(settings, model) if model is None or isinstance(model, str) else model

@@ -1,0 +1,45 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from armillary.cli.report import exit_code, verdict_lines
+from armillary.core.verdicts import Check, Counterexample, Status, Verdict
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (Status.PROVED, 0),
+        (Status.TESTED, 0),
+        (Status.EXAMPLES_PASS, 0),
+        (Status.REFUTED, 6),
+        (Status.UNKNOWN, 7),
+        (Status.SPEC_SUSPECT, 7),
+    ],
+)
+def test_each_status_has_its_exit_code(status: Status, code: int) -> None:
+    assert exit_code(Verdict(status)) == code
+
+
+def test_a_verdict_without_checks_is_one_line() -> None:
+    assert verdict_lines(Verdict(Status.UNKNOWN)) == ["UNKNOWN [sandbox none, 0 ms]"]
+
+
+def test_an_expectation_of_many_lines_stays_in_its_row() -> None:
+    verdict = Verdict(Status.TESTED, (Check("laws[0]", "property", "user", True, 9, "a\n  and b"),), reason="why")
+    assert verdict_lines(verdict) == [
+        "TESTED: why [sandbox none, 0 ms]",
+        "  check    origin  inputs          expectation",
+        "  laws[0]  user    9       passed  a and b",
+    ]
+
+
+def test_a_counterexample_names_call_expectation_and_result() -> None:
+    verdict = Verdict(Status.REFUTED, counterexample=Counterexample("ensures[0]", "f(0)", "1", "2"))
+    assert verdict_lines(verdict)[1:] == [
+        "  counterexample (ensures[0]): f(0)",
+        "    expected  1",
+        "    got       2",
+    ]

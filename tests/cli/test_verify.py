@@ -1,0 +1,103 @@
+"""Judging somebody's code, with the real verifier and its jail."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+TASK = 'prompt: Double it.\nsignature: "def f(n: int) -> int"\nexamples:\n  - f(1) == 2\n  - f(3) == 6\n'
+RIGHT = "def f(n):\n    return 2 * n\n"
+WRONG = "def f(n):\n    return n + 1\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(TASK)
+    (tmp_path / "plain.yaml").write_text('prompt: Double it.\nsignature: "def f(n: int) -> int"\n')
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+
+def test_right_code_is_accepted_with_its_checks(armillary: Run) -> None:
+    ran = armillary("verify", "task.yaml", "right.py")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("EXAMPLES_PASS: passed 2 examples")
+    assert "examples[1]  user     1       passed  f(3) == 6" in ran.err
+
+
+def test_wrong_code_is_refuted_with_a_counterexample(armillary: Run) -> None:
+    ran = armillary("verify", "task.yaml", "wrong.py")
+    assert ran.code == 6
+    assert ran.err.endswith("  counterexample (examples[1]): f(3)\n    expected  6\n    got       4\n")
+
+
+def test_without_anything_to_test_against_it_is_undecided(armillary: Run) -> None:
+    ran = armillary("verify", "plain.yaml", "right.py")
+    assert ran.code == 7
+    assert ran.err.startswith("UNKNOWN: ")
+
+
+def test_json_holds_the_whole_verdict(armillary: Run) -> None:
+    body = armillary("verify", "task.yaml", "wrong.py", "--json", "--seed", "5").json
+    assert (body["status"], body["seed"]) == ("REFUTED", 5)
+    assert body["counterexample"]["call"] == "f(3)"
+
+
+def test_code_may_come_from_stdin(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RIGHT.encode())))
+    assert armillary("verify", "task.yaml", "-").code == 0
+
+
+def test_a_task_may_come_from_stdin(armillary: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TASK.encode())))
+    assert armillary("verify", "-", "right.py").code == 0
+
+
+def test_code_that_is_no_python_is_refuted_not_an_error(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(n: return n")
+    ran = armillary("verify", "task.yaml", "broken.py")
+    assert ran.code == 6
+    assert ran.err.startswith("REFUTED: line 1: not Python")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("- a\n- b\n", "error: line 1: this is a list, not a task"),
+        ("prompt: x\nexmaples: []\n", "error: line 2, exmaples: unknown field (did you mean 'examples'?"),
+        ('prompt: x\nsignature: "def f(n"\n', "error: line 2, signature: "),
+        ("prompt: [x\n", "error: line 2: not YAML: "),
+        ('prompt: x\nsignature: "def f(n)"\nexamples:\n  - f(1) ==\n', "error: line 4, examples[0]: "),
+        ('prompt: x\nsignature: "def f(n)"\nbudget:\n  num_candidates: 0\n', "error: line 4, budget.num_candidates: "),
+        ("", "error: the file is empty"),
+    ],
+)
+def test_yaml_that_is_no_task_names_line_and_field(armillary: Run, tmp_path: Path, text: str, line: str) -> None:
+    (tmp_path / "task.yaml").write_text(text)
+    ran = armillary("verify", "task.yaml", "right.py")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(line)
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (("nothing.yaml", "right.py"), 3, "error: no file nothing.yaml\n"),
+        (("task.yaml", "nothing.py"), 3, "error: no file nothing.py\n"),
+        ((".", "right.py"), 2, "error: . is a folder, not a file\n"),
+        (("task.yaml", "binary.py"), 2, "error: binary.py is not UTF-8 text (byte 1)\n"),
+        (("-", "-"), 2, "error: task and code cannot both come from stdin\n"),
+    ],
+)
+def test_bad_input_is_one_line_and_its_exit_code(
+    armillary: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, line: str
+) -> None:
+    (tmp_path / "binary.py").write_bytes(b"\x00\xff")
+    ran = armillary("verify", *arguments)
+    assert (ran.code, ran.out, ran.err) == (code, "", line)
