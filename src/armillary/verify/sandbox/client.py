@@ -26,7 +26,8 @@ _NOT_LOADED: Final = {
 class Sandbox:
     """A jail that is built anew for every program; threads take turns.
 
-    The zygote behind it starts with the first run and is replaced when it has died.
+    The zygote behind it starts with the first run and is replaced when it has died. A process that was forked from ours
+    must make a sandbox of its own.
 
     Args:
         minimum_tier: weakest jail that will do: ``A``, or ``B`` where namespaces are not to be had.

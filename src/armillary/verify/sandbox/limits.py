@@ -34,7 +34,6 @@ def bound_resources(cpu_s: int, memory_bytes: int, disk_bytes: int, *, bound_pro
         resource.RLIMIT_AS: memory_bytes,
         resource.RLIMIT_FSIZE: disk_bytes // 4,
         resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
         resource.RLIMIT_STACK: _STACK_BYTES,
         resource.RLIMIT_MEMLOCK: 0,
     }
@@ -45,6 +44,12 @@ def bound_resources(cpu_s: int, memory_bytes: int, disk_bytes: int, *, bound_pro
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (limit, limit))
     return f"{cpu_s} s CPU, {memory_bytes >> 20} MiB, {_MAX_OPEN_FILES} files"
+
+
+def forbid_core_dumps() -> None:
+    """Let no crash of this process or its children write a core file or wake the machine's crash handler."""
+    # 0 would still wake a handler that reads from a pipe; 1 is the kernel's value for neither.
+    resource.setrlimit(resource.RLIMIT_CORE, (min(1, resource.getrlimit(resource.RLIMIT_CORE)[1]),) * 2)
 
 
 def drop_privileges() -> str:

@@ -21,8 +21,9 @@ from armillary.verify.sandbox.outcomes import Limits, StopReason, Tier
 from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, MAX_RESULT_BYTES, READY
 
 _SOURCE_FOLDER: Final = str(Path(__file__).resolve().parents[3])
+# Last on the path, so that nothing installed beside us can stand in for the standard library.
 _BOOT: Final = (
-    "import sys; folder, fd, pid = sys.argv[1:]; sys.path.insert(0, folder); "
+    "import sys; folder, fd, pid = sys.argv[1:]; sys.path.append(folder); "
     "from armillary.verify.sandbox.zygote import main; "
     "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); main(int(fd), int(pid))"
 )

@@ -160,6 +160,7 @@ def main(channel_fd: int, parent_pid: int) -> None:
     """Run a zygote on an inherited channel until its parent is done with it."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     adopt_orphans()
+    limits.forbid_core_dumps()
     try:
         parent = os.pidfd_open(parent_pid)
     except OSError:
