@@ -36,10 +36,14 @@ _ADDERS: dict[type, str] = {str: "add_string", int: "add_uint32", bool: "add_boo
 
 
 def write_gguf(
-    path: Path, metadata: Mapping[str, Any] | None = None, tensors: Mapping[str, np.ndarray] | None = None
+    path: Path,
+    metadata: Mapping[str, Any] | None = None,
+    tensors: Mapping[str, np.ndarray] | None = None,
+    *,
+    architecture: str = "llama",
 ) -> Path:
     """Write a sound file; None values are left out."""
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, architecture)
     for key, value in (metadata or {}).items():
         if isinstance(value, list | np.ndarray):
             writer.add_array(key, value.tolist() if isinstance(value, np.ndarray) else value)

@@ -74,11 +74,19 @@ class Span(Protocol):
     """
 
     @property
-    def token_ids(self) -> Sequence[int]: ...
+    def token_ids(self) -> Sequence[int]:
+        """In order."""
+        ...
+
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """0-based."""
+        ...
+
     @property
-    def block_table(self) -> Sequence[int]: ...
+    def block_table(self) -> Sequence[int]:
+        """In the order of positions."""
+        ...
 
 
 class Decoder:
