@@ -78,7 +78,7 @@ def test_verdicts_become_states_and_notes(tell: Tell) -> None:
     board = Board()
     tell(board.on_event)
     assert [(row.title, row.state, row.note) for row in board.rows.values()] == [
-        ("a0", "refuted", "f([1]) gave [bold]3, expected 2"),
+        ("a0", "refuted", "f([1]) -> [bold]3, expected 2"),
         ("a1", "undecided", "nothing to hold it to"),
         ("a2 from a0", "accepted", "TESTED: passed 120 inputs"),
     ]
@@ -90,10 +90,14 @@ def test_the_answer_marks_the_chosen_row_only(tell: Tell) -> None:
     assert [row.id for row in board.rows.values() if row.is_chosen] == ["a2"]
 
 
-def test_the_headline_names_the_model_and_the_time_to_the_first_verdict(tell: Tell) -> None:
+def test_the_headline_names_the_model_and_the_time_from_its_start_to_the_first_verdict() -> None:
     clock = Clock()
     board = Board(clock)
+    trace = Trace(None, (board.on_event,))
+    clock.now += 30
+    trace.append("header", {"model": {"name": "tiny", "sha256": ""}})
     clock.now += 2.5
-    tell(board.on_event)
+    trace.append("verdict", {"attempt": "a0", "verdict": verdict_to_json(Verdict(Status.UNKNOWN))})
     clock.now += 9
+    trace.append("verdict", {"attempt": "a1", "verdict": verdict_to_json(Verdict(Status.UNKNOWN))})
     assert board.headline == "tiny | 0 tokens/s | first verdict: 2.5 s"

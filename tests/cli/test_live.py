@@ -35,7 +35,7 @@ def test_without_a_terminal_every_verdict_and_decision_is_a_line(
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "model tiny",
-        "a0: refuted, f([1]) gave [bold]3, expected 2",
+        "a0: refuted, f([1]) -> [bold]3, expected 2",
         "a1: undecided, nothing to hold it to",
         "selection: a0 stands alone",
         "a2 from a0: accepted, TESTED: passed 120 inputs",

@@ -29,7 +29,7 @@ def test_the_code_goes_to_stdout_and_everything_else_to_stderr(armillary: Run, s
     scripted(WRONG, RIGHT)
     ran = armillary("solve", "task.yaml", "--candidates", "2")
     assert (ran.code, ran.out) == (0, "def f(n):\n    return 2 * n\n")
-    assert "a0: refuted, f(3) gave 4, expected 6\n" in ran.err
+    assert "a0: refuted, f(3) -> 4, expected 6\n" in ran.err
     assert "a1: accepted, EXAMPLES_PASS: passed 2 examples" in ran.err
     assert re.search(r"^2 attempts, 20 \+ \d+ tokens, .* stopped by: accepted$", ran.err, re.MULTILINE)
 

@@ -86,6 +86,7 @@ class Board:
         body: dict[str, Any] = event.body
         if event.kind == "header":
             self.model = body["model"]["name"]
+            self._start_s = self._clock()
         elif event.kind == "attempt":
             row = self._row(body["id"])
             row.state = "testing"
@@ -116,7 +117,7 @@ def _state(verdict: Verdict) -> State:
 def _note(verdict: Verdict) -> str:
     found = verdict.counterexample
     if found is not None:
-        return f"{found.call} gave {found.actual}, expected {found.expected}"
+        return f"{found.call} -> {found.actual}, expected {found.expected}"
     if verdict.is_accepted and verdict.reason:
         return f"{verdict.status.value}: {verdict.reason}"
     return verdict.reason or verdict.status.value

@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = _dispatch(list(arguments) or ["--help"])
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # Typer makes the second out of the first
         return _silence()
     except OSError as error:
         place = f": {error.filename}" if error.filename else ""
@@ -93,10 +93,12 @@ def _global_options(
 
 
 def _not_named() -> None:
-    raise AssertionError("the command that runs is the one that was named")
+    """Stand in the help for a command that this line does not ask for; never runs."""
 
 
 def _silence() -> int:
     """Whoever read our output has gone: end without a word, and without one from the interpreter either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
     return ExitCode.FAILED

@@ -61,7 +61,7 @@ def command(options: SolveOptions) -> int:
         )
     if options.as_json:
         emit(_to_json(solution, path))
-    elif solution.code:
+    elif solution.code.strip():
         _print_code(solution.code)
     _report(solution, path)
     return exit_code(solution.verdict)
