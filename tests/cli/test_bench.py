@@ -86,6 +86,11 @@ def test_a_data_folder_that_is_not_there_is_not_found(armillary: Run) -> None:
     assert (ran.code, ran.err) == (3, "error: no folder nowhere\n")
 
 
+def test_a_place_that_cannot_hold_the_rows_is_told_before_anything_is_measured(armillary: Run) -> None:
+    ran = armillary("bench", "engine", "--json", "nowhere/rows.json")
+    assert (ran.code, ran.err) == (3, "error: no folder nowhere\n")
+
+
 def test_a_limit_of_nothing_is_wrong_usage(armillary: Run) -> None:
     assert armillary("bench", "solve", "--limit", "0").code == 2
 

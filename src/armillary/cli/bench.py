@@ -41,6 +41,8 @@ def command(
         raise UsageError(f"unknown topic {topic!r}", hint=f"known: {', '.join(TOPICS)}")
     if data is not None and not data.is_dir():
         raise NotFoundError(f"no folder {data}")
+    if json_file is not None and not Path(json_file).parent.is_dir():
+        raise NotFoundError(f"no folder {Path(json_file).parent}")
     module = import_module(f"armillary.bench.{topic}")
     with keeping(lambda: "the items that were finished are kept; the same command goes on from there"):
         rows = module.run(quick=quick, data=data, limit=limit, noisy=noisy)
