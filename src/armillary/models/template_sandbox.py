@@ -49,15 +49,22 @@ class Meter:
         self.num_written = 0
 
     def tick(self) -> None:
+        """Look at the clock.
+
+        Raises:
+            TemplateError: the time is over, here and in every other method.
+        """
         if time.monotonic() > self.deadline:
             raise TemplateError(f"the chat template ran longer than {MAX_RENDER_S:g} s")
 
     def write(self, text: str) -> str:
+        """Count a piece of output and give it back."""
         self.num_written += len(text)
         self.limit(self.num_written, "writes")
         return text
 
     def limit(self, weight: int, verb: str = "makes a value of") -> None:
+        """Refuse a weight over ``MAX_WEIGHT``."""
         self.tick()
         if weight > MAX_WEIGHT:
             raise TemplateError(f"the chat template {verb} over {MAX_WEIGHT} characters or items")
@@ -91,6 +98,7 @@ class Meter:
         return weight
 
     def text(self, value: Any) -> str:
+        """A value as it is printed, if that cannot unfold."""
         self.weigh(value, for_print=True)
         return str(value)
 
