@@ -262,6 +262,8 @@ def _fitting(domain: Domain, values: Sequence[Any]) -> list[Any]:
 
 
 def _infer_kind(kind: Kind, values: list[Any]) -> Domain:
+    if kind == "unknown":
+        return UNKNOWN
     if kind == "tuple":
         lengths = {len(value) for value in values}
         if len(lengths) == 1:

@@ -116,11 +116,11 @@ def _signature(draft: Draft) -> Signature:
     if draft.signature:
         with draft.reading("signature"):
             found = parse_signature(draft.signature)
-    elif draft.inputs and draft.entry_point:
+    elif draft.stub_signature is not None:
+        found = draft.stub_signature
+    else:
         names = tuple(Parameter(name) for name in draft.inputs)
         found = Signature(draft.entry_point, names, "", len(names))
-    else:
-        found = draft.stub_signature or Signature(draft.entry_point, (), "", 0)
     name = draft.entry_point or found.name
     if not name:
         hint = "add `signature: def f(x: int) -> int`, or a Python stub to the prompt"

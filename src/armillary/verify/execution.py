@@ -79,7 +79,7 @@ def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) 
         answered = list(takewhile(lambda outcome: outcome.kind != "missing", result.outcomes))
         observations += [_observe(outcome, result) for outcome in answered]
         num_stops += sum(outcome.kind == "timeout" for outcome in answered)
-        if len(answered) < len(batch):
+        if len(answered) < len(batch) and num_stops < MAX_STOPS:
             observations.append(run_alone(jail, source, calls[len(observations)], seed=seed))
             num_stops += 1
         if num_stops >= MAX_STOPS:

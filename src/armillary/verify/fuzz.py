@@ -15,7 +15,7 @@ from armillary.verify.shrink import shrink, weight
 NUM_INPUTS = 200
 INPUTS_PER_BATCH = 50
 # Inputs made for each one wanted, when ``requires`` turns some away.
-OVERSAMPLING = 4
+OVERSAMPLING = 8
 
 Admits = Callable[[Sequence[Arguments]], list[bool]]
 
@@ -49,7 +49,12 @@ def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: i
     if not task.requires:
         return generate_inputs(task, count=count, seed=seed)
     made = generate_inputs(task, count=count * OVERSAMPLING, seed=seed)
-    kept = [item for item, is_admitted in zip(made, contract.admits(made), strict=True) if is_admitted]
+    kept: list[Arguments] = []
+    for start in range(0, len(made), count):
+        batch = made[start : start + count]
+        kept += [item for item, is_admitted in zip(batch, contract.admits(batch), strict=True) if is_admitted]
+        if len(kept) >= count:
+            break
     return kept[:count]
 
 

@@ -192,7 +192,7 @@ class PropertyOracle:
             found = run_calls(self._jail, source, calls, seed=self._seed).observations
             for index, judgement in enumerate(judgements):
                 seen = found[index * len(names) : (index + 1) * len(names)]
-                if not any(observation.kind in ("skipped", "raised") for observation in seen):
+                if seen and not any(observation.kind in ("skipped", "raised") for observation in seen):
                     judgement[f"laws[{place}]"] = _judge_law(item.text, seen)
 
 

@@ -14,7 +14,7 @@ from armillary.core.errors import TaskFormatError, TraceError
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import TaskSpec, task_from_json
 from armillary.core.trace import TraceEvent, read_trace
-from armillary.core.verdicts import Verdict, replay_form, verdict_from_json
+from armillary.core.verdicts import Status, Verdict, replay_form, verdict_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,8 @@ def replay(path: Path, verifier: Verifier, *, on_row: Callable[[ReplayRow], None
         if on_row is not None:
             on_row(row)
     unjudged = tuple(attempt for attempt in record.codes if attempt not in record.verdicts)
-    return ReplayReport(tuple(rows), unjudged, tuple(_problems(record)))
+    problems = [*_problems(record), *_suspicion_problems(record, verifier)]
+    return ReplayReport(tuple(rows), unjudged, tuple(problems))
 
 
 def _read(path: Path) -> _Record:
@@ -156,6 +157,16 @@ def _problems(record: _Record) -> list[str]:
             problems.append(f"the answer rests on attempt {attempt}, of which the trace holds no verdict")
         elif verdict is not None and verdict.status.value != status:
             problems.append(f"the answer says {status}, its attempt {attempt} was judged {verdict.status.value}")
-        elif attempt is None and status not in ("UNKNOWN", "SPEC_SUSPECT"):
+        elif attempt is None and status not in (Status.UNKNOWN, Status.SPEC_SUSPECT):
             problems.append(f"the answer says {status} and names no attempt")
     return problems
+
+
+def _suspicion_problems(record: _Record, verifier: Verifier) -> list[str]:
+    """A task that was answered with a suspicion alone must be suspected again; no code is needed for that."""
+    if (None, Status.SPEC_SUSPECT.value) not in record.answers:
+        return []
+    again = verifier.verify(record.task, "", seed=record.seed).status
+    if again == Status.SPEC_SUSPECT:
+        return []
+    return [f"the answer says {Status.SPEC_SUSPECT.value}, the task was judged {again.value} now"]

@@ -80,7 +80,8 @@ def _magnitude(value: Any) -> int:
     if type(value) is float:
         if not math.isfinite(value):
             return 1 << 1100
-        return int(2048 * abs(value)) + (value < 0) + (not value.is_integer())
+        whole = int(abs(value))
+        return 2048 * whole + int(2048 * (abs(value) - whole)) + (value < 0) + (not value.is_integer())
     return 1 << 1100
 
 
@@ -110,7 +111,7 @@ def _simpler_ints(value: int) -> Iterator[int]:
 def _simpler_floats(value: float) -> Iterator[float]:
     yield from (0.0, 1.0)
     if math.isfinite(value):
-        yield from (abs(value), float(int(value)), float(int(value / 2)), round(value, 1))
+        yield from (abs(value), round(value, 1), *map(float, (int(value), *_simpler_ints(int(value)))))
 
 
 def _simpler_texts(value: Any) -> Iterator[Any]:

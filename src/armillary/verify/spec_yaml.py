@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import yaml
@@ -116,5 +117,6 @@ def _look_for_stub(draft: Draft) -> None:
         )
         if named:
             draft.stub_signature = signature_of(named[-1])
+            draft.docstring = ast.get_docstring(named[-1]) or ""
     except SourceError:
         return  # a prompt in words

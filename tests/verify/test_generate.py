@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from armillary.core.tasks import Example, Parameter, TaskSpec
+from armillary.core.values import canonical
+from armillary.verify.domains import contains, parse_domain
+from armillary.verify.generate import can_generate, edge_values, generate_inputs, mutate, random_value
+
+DOMAINS = [
+    "int", "int | 3..5", "int | >= 7", "int | <= -2", "float", "float | 0.5..0.75", "bool", "str",
+    "str | chars 'xy' | len<=3", "bytes | len<=2", "complex", "None", "list[int] | len 2..4", "list[list[str]]",
+    "tuple[int, str]", "tuple[int, ...]", "dict[str, int]", "set[int] | len<=2", "frozenset[str]", "int | None",
+    "Literal['a', 3]", "Any", "Node", "set[list[int]]", "dict[list[int], int]", "list[None] | len>=9", "tuple[()]",
+]  # fmt: skip
+
+
+def task(*annotations: str, examples: tuple[Example, ...] = ()) -> TaskSpec:
+    return TaskSpec("p", "f", tuple(Parameter(f"p{i}", text) for i, text in enumerate(annotations)), examples=examples)
+
+
+@pytest.mark.parametrize("text", DOMAINS)
+def test_edge_values_lie_in_the_domain_and_come_once(text: str) -> None:
+    domain = parse_domain(text)
+    values = edge_values(domain)
+    assert all(contains(domain, value) for value in values)
+    assert len({canonical(value) for value in values}) == len(values)
+
+
+@pytest.mark.parametrize("text", DOMAINS)
+def test_random_values_have_the_type_and_the_bounds(text: str) -> None:
+    domain = parse_domain(text)
+    source = random.Random(1)
+    made = [random_value(domain, source, size) for size in range(1, 14) for _ in range(3)]
+    # Sets may come out shorter than asked for where items repeat or cannot be hashed.
+    assert sum(contains(domain, value) for value in made) >= len(made) // 2
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    spec = task("list[int]", "str", "dict[str, set[int]]")
+    assert list(map(canonical, generate_inputs(spec, count=80, seed=3))) == list(
+        map(canonical, generate_inputs(spec, count=80, seed=3))
+    )
+    assert generate_inputs(spec, count=80, seed=3) != generate_inputs(spec, count=80, seed=4)
+
+
+def test_small_edge_values_come_first() -> None:
+    assert generate_inputs(task("int"), count=3, seed=0) == [(0,), (1,), (-1,)]
+    assert generate_inputs(task("list[int]"), count=1, seed=0) == [([],)]
+
+
+def test_inputs_are_all_different() -> None:
+    made = generate_inputs(task("list[int]"), count=200, seed=0)
+    assert len({canonical(item) for item in made}) == 200
+
+
+def test_a_small_domain_gives_fewer_inputs_than_asked_for() -> None:
+    assert sorted(generate_inputs(task("bool"), count=50, seed=0)) == [(False,), (True,)]
+    assert generate_inputs(TaskSpec("p", "f"), count=50, seed=0) == [()]
+
+
+def test_examples_and_their_neighbours_are_inputs() -> None:
+    made = generate_inputs(task("", examples=(Example(({"kind": "cat", "age": 3},)),)), count=60, seed=0)
+    assert made[0] == ({"kind": "cat", "age": 3},)
+    assert sum(set(item[0]) == {"kind", "age"} for item in made) > 5
+
+
+def test_inputs_keep_the_bounds_even_where_examples_do_not() -> None:
+    spec = TaskSpec("p", "f", (Parameter("x", "int", "0..5"),), examples=(Example((9,)),))
+    assert {item[0] for item in generate_inputs(spec, count=50, seed=0)} == set(range(6))
+
+
+def test_a_parameter_without_any_hint_cannot_be_generated_honestly() -> None:
+    assert not can_generate(task(""))
+    assert can_generate(task("", examples=(Example((1,)),)))
+    assert len(generate_inputs(task(""), count=5, seed=0)) == 5
+
+
+MUTABLE = [
+    True,
+    3,
+    2.5,
+    "abc",
+    "",
+    [1, 2],
+    [],
+    (1, "a"),
+    (),
+    {"k": 1},
+    {},
+    {1, 2},
+    frozenset({1}),
+    None,
+    b"x",
+    math.inf,
+]
+
+
+@pytest.mark.parametrize("value", MUTABLE, ids=repr)
+def test_a_mutated_value_keeps_its_type(value: object) -> None:
+    source = random.Random(0)
+    assert {type(mutate(value, source)) for _ in range(40)} == {type(value)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(), st.sampled_from(DOMAINS))
+def test_generated_inputs_always_lie_in_the_domain(seed: int, text: str) -> None:
+    domain = parse_domain(text)
+    assert all(contains(domain, item[0]) for item in generate_inputs(task(text), count=8, seed=seed))

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from armillary.core.errors import NotFoundError, TraceError
+from armillary.core.tasks import Example, Parameter, TaskSpec, task_to_json
+from armillary.core.trace import Trace
+from armillary.core.verdicts import Status, Verdict, verdict_to_json
+from armillary.verify.execution import Jail
+from armillary.verify.replay import ReplayRow, replay
+from armillary.verify.verifier import CodeVerifier
+
+TASK = TaskSpec(
+    "p", "f", parameters=(Parameter("x", "int"),), examples=(Example((1,), 2),), reference="def f(x): return x + 1"
+)
+CODES = {"a0": "def f(x): return x", "a1": "def f(x): return x + 1"}
+
+
+def body(verdict: Verdict) -> dict[str, Any]:
+    return dict(verdict_to_json(verdict))
+
+
+def write(path: Path, events: Sequence[tuple[str, dict[str, Any]]]) -> Path:
+    with Trace(path) as trace:
+        for kind, fields in events:
+            trace.append(kind, fields)
+    return path
+
+
+class Echo:
+    """Judges from a table: right code is TESTED, the rest REFUTED."""
+
+    sandbox_tier = "A"
+
+    def verify(self, task: TaskSpec, code: str, *, seed: int = 0) -> Verdict:
+        if not code:
+            return Verdict(Status.SPEC_SUSPECT, seed=seed)
+        return Verdict(Status.TESTED if "+ 1" in code else Status.REFUTED, seed=seed, elapsed_ms=3.0)
+
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
+        return list(codes)
+
+
+REFUTED, TESTED = Verdict(Status.REFUTED, seed=5), Verdict(Status.TESTED, seed=5)
+START: list[tuple[str, dict[str, Any]]] = [("header", {"seed": 5}), ("task", dict(task_to_json(TASK)))]
+ATTEMPTS: list[tuple[str, dict[str, Any]]] = [
+    ("attempt", {"id": "a0", "code": CODES["a0"]}),
+    ("verdict", {"attempt": "a0", "verdict": body(REFUTED)}),
+    ("attempt", {"id": "a1", "code": CODES["a1"]}),
+    ("verdict", {"attempt": "a1", "verdict": body(TESTED)}),
+    ("selection", {"whatever": 1}),
+]
+ANSWER: list[tuple[str, dict[str, Any]]] = [("answer", {"attempt": "a1", "status": "TESTED"})]
+
+
+def test_a_real_trace_is_derived_again_bit_for_bit(tmp_path: Path, jail: Jail) -> None:
+    verifier = CodeVerifier(jail, num_inputs=20)
+    verdicts = {name: verifier.verify(TASK, code, seed=5) for name, code in CODES.items()}
+    events = [*START]
+    for name, code in CODES.items():
+        events += [
+            ("attempt", {"id": name, "code": code}),
+            ("verdict", {"attempt": name, "verdict": body(verdicts[name])}),
+        ]
+    rows: list[ReplayRow] = []
+    report = replay(write(tmp_path / "t", [*events, *ANSWER]), CodeVerifier(jail, num_inputs=20), on_row=rows.append)
+    assert report.matches
+    assert [(row.attempt, row.recorded, row.replayed) for row in rows] == [
+        ("a0", "REFUTED", "REFUTED"),
+        ("a1", "TESTED", "TESTED"),
+    ]
+    assert report.rows == tuple(rows)
+
+
+def test_a_verdict_that_differs_is_named_with_its_fields(tmp_path: Path) -> None:
+    forged = [
+        ("verdict", {"attempt": "a0", "verdict": body(Verdict(Status.TESTED, seed=4))})
+        if event[0] == "verdict" and event[1]["attempt"] == "a0"
+        else event
+        for event in ATTEMPTS
+    ]
+    report = replay(write(tmp_path / "t", [*START, *forged, *ANSWER]), Echo())
+    assert not report.matches
+    assert [(row.attempt, row.matches, row.differences) for row in report.rows] == [
+        ("a0", False, ("status", "seed")),
+        ("a1", True, ()),
+    ]
+
+
+def test_an_attempt_without_verdict_is_listed(tmp_path: Path) -> None:
+    events = [*START, *ATTEMPTS, ("attempt", {"id": 7, "code": "x"}), *ANSWER]
+    report = replay(write(tmp_path / "t", events), Echo())
+    assert (report.unjudged, report.matches) == (("7",), True)
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        (ATTEMPTS, "the trace has no answer"),
+        (
+            [*ATTEMPTS, ("answer", {"attempt": "a0", "status": "TESTED"})],
+            "the answer says TESTED, its attempt a0 was judged REFUTED",
+        ),
+        (
+            [*ATTEMPTS, ("answer", {"attempt": "a9", "status": "TESTED"})],
+            "rests on attempt a9, of which the trace holds no verdict",
+        ),
+        ([*ATTEMPTS, ("answer", {"attempt": None, "status": "TESTED"})], "the answer says TESTED and names no attempt"),
+        ([ATTEMPTS[1], *ANSWER], "verdict on attempt a0, which the trace does not hold"),
+    ],
+)
+def test_an_answer_must_rest_on_a_verdict(
+    tmp_path: Path, events: list[tuple[str, dict[str, Any]]], problem: str
+) -> None:
+    report = replay(write(tmp_path / "t", [*START, *events]), Echo())
+    assert not report.matches
+    assert any(problem in found for found in report.problems)
+
+
+def test_a_suspected_task_is_judged_again_without_an_attempt(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", [*START, ("answer", {"attempt": None, "status": "SPEC_SUSPECT"})])
+    assert replay(path, Echo()).matches
+    path = write(tmp_path / "u", [*START, ("answer", {"attempt": None, "status": "UNKNOWN"})])
+    assert replay(path, Echo()).matches
+
+
+def test_a_suspicion_that_does_not_come_back_is_a_problem(tmp_path: Path, jail: Jail) -> None:
+    path = write(tmp_path / "t", [*START, ("answer", {"attempt": None, "status": "SPEC_SUSPECT"})])
+    report = replay(path, CodeVerifier(jail, num_inputs=5))
+    assert report.problems == ("the answer says SPEC_SUSPECT, the task was judged REFUTED now",)
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ([], "not the trace of a solve"),
+        (START[:1], "not the trace of a solve"),
+        ([("header", {})], "no int 'seed'"),
+        ([("header", {"seed": True})], "no int 'seed'"),
+        ([START[0], ("task", {})], "event 1: not a task"),
+        ([*START, ("attempt", {"id": "a"})], "no str 'code'"),
+        ([*START, ("attempt", {"code": "a"})], "needs the field 'id'"),
+        ([*START, ("attempt", {"id": True, "code": "a"})], "needs the field 'id'"),
+        ([*START, ("verdict", {"attempt": "a"})], "not a verdict"),
+        ([*START, ("answer", {"attempt": "a"})], "no str 'status'"),
+    ],
+)
+def test_a_trace_of_another_form_is_refused(
+    tmp_path: Path, events: list[tuple[str, dict[str, Any]]], problem: str
+) -> None:
+    with pytest.raises(TraceError, match=problem):
+        replay(write(tmp_path / "t", events), Echo())
+
+
+def test_a_changed_line_breaks_the_chain(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", [*START, *ATTEMPTS, *ANSWER])
+    path.write_text(path.read_text(encoding="utf-8").replace("return x + 1", "return x + 2"), encoding="utf-8")
+    with pytest.raises(TraceError, match="changed after it was written"):
+        replay(path, Echo())
+
+
+def test_a_missing_trace_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        replay(tmp_path / "none", Echo())

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
+from armillary.verify.execution import Jail, Observation
+from armillary.verify.suspicion import expectation, find_contradiction, meets
+
+
+def task(*examples: Example, **fields: Any) -> TaskSpec:
+    return TaskSpec("p", "f", parameters=(Parameter("x", "int"),), examples=examples, **fields)
+
+
+ONE = Example((1,), 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (task(ONE, Example((1,), 3)), "two examples disagree: f(1) gives 2 and 3"),
+        (task(ONE, Example((1,), raises="E")), "two examples disagree: f(1) gives 2 and raises E"),
+        (task(ONE, requires=(Predicate("x > 1"),)), "the example f(1) does not satisfy requires"),
+        (task(ONE, ensures=(Predicate("result == x"),)), "the example f(1) == 2 breaks ensures: result == x"),
+        (task(ONE, raises=(("E", "x == 1"),)), "f(1) must raise E, but an example expects 2"),
+        (task(ONE, reference="def f(x): return x"), "the reference fails the example f(1): expected 2, got 1"),
+        (
+            task(ONE, reference="x = y\ndef f(x): pass"),
+            "the reference does not load: NameError: name 'y' is not defined",
+        ),
+    ],
+)
+def test_a_contradiction_is_named(jail: Jail, spec: TaskSpec, problem: str) -> None:
+    assert find_contradiction(spec, jail) == problem
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        task(),
+        task(ONE, ONE),
+        task(ONE, Example((1,), 3, origin="model")),
+        task(
+            ONE,
+            Example((-1,), raises="ValueError"),
+            requires=(Predicate("x < 9"),),
+            ensures=(Predicate("result > x"),),
+            raises=(("ValueError", "x < 0"),),
+            reference="def f(x):\n    if x < 0: raise ValueError\n    return x + 1",
+        ),
+    ],
+    ids=range(4),
+)
+def test_a_sound_task_raises_no_suspicion(jail: Jail, spec: TaskSpec) -> None:
+    assert find_contradiction(spec, jail) == ""
+
+
+def test_an_example_is_met_by_its_value_or_its_exception() -> None:
+    assert meets(ONE, Observation("returned", value=2), "int")
+    assert not meets(ONE, Observation("raised", error="E"), "int")
+    assert meets(Example((1,), raises="E"), Observation("raised", error="E"), "")
+    assert not meets(Example((1,), raises="E"), Observation("raised", error="F"), "")
+    assert (expectation(ONE), expectation(Example((1,), raises="E"))) == ("2", "raises E")

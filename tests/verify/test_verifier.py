@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from armillary.core.errors import TaskFormatError
+from armillary.core.protocols import Verifier
+from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
+from armillary.core.verdicts import Status, replay_form, verdict_from_json, verdict_to_json
+from armillary.verify.execution import Jail
+from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
+from armillary.verify.spec_yaml import task_from_yaml
+from armillary.verify.verifier import MAX_REMEMBERED, CodeVerifier
+
+MERGE = task_from_yaml("""
+prompt: Merge two sorted lists.
+signature: "def merge(a: list[int], b: list[int]) -> list[int]"
+examples: ["merge([1], [2]) == [1, 2]", "merge([], []) == []"]
+requires: [a == sorted(a), b == sorted(b)]
+ensures: [result == sorted(a + b)]
+laws: ["merge(a, b) == merge(b, a)"]
+reference: |
+  import heapq
+  def merge(a, b):
+      return list(heapq.merge(a, b))
+""")
+RIGHT = "def merge(a, b):\n    return sorted(a + b)\n"
+
+
+@pytest.fixture
+def verifier(jail: Jail) -> CodeVerifier:
+    return CodeVerifier(jail, num_inputs=60)
+
+
+def plain(*examples: Example, **fields: Any) -> TaskSpec:
+    return TaskSpec(
+        "p", "f", parameters=(Parameter("x", fields.pop("annotation", "int")),), examples=examples, **fields
+    )
+
+
+def test_a_right_answer_is_tested_and_every_check_is_listed(verifier: CodeVerifier) -> None:
+    protocol: Verifier = verifier
+    verdict = protocol.verify(MERGE, RIGHT)
+    assert verdict.status == Status.TESTED
+    assert [check.id for check in verdict.checks if check.passed] == [
+        "policy", "loads", "examples[0]", "examples[1]", "ensures[0]", "laws[0]", "reference",
+    ]  # fmt: skip
+    assert verdict.reason == f"passed 2 examples and {verdict.checks[-1].num_inputs} generated inputs (seed 0)"
+    assert verdict.checks[-1].num_inputs >= 50
+    assert verdict.sandbox_tier == verifier.sandbox_tier
+    assert verdict_from_json(verdict_to_json(verdict)).checks == verdict.checks
+
+
+@pytest.mark.parametrize(
+    ("code", "check_id", "call"),
+    [
+        ("def merge(a, b): return b + a", "examples[0]", "merge([1], [2])"),
+        ("def merge(a, b): return sorted({*a, *b})", "ensures[0]", "merge([0], [0])"),
+    ],
+)
+def test_a_wrong_answer_is_refuted_by_a_small_counterexample(
+    verifier: CodeVerifier, code: str, check_id: str, call: str
+) -> None:
+    verdict = verifier.verify(MERGE, code)
+    assert verdict.status == Status.REFUTED
+    assert verdict.counterexample is not None
+    assert (verdict.counterexample.check_id, verdict.counterexample.call) in (
+        (check_id, call),
+        ("ensures[0]", "merge([0, 0], [])"),
+        ("ensures[0]", "merge([], [0, 0])"),
+    )
+    assert not next(check for check in verdict.checks if check.id == check_id).passed
+
+
+def test_only_the_reference_may_refute(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(plain(reference="def f(x): return x * x"), "def f(x): return abs(x) * x")
+    assert verdict.counterexample is not None
+    assert (verdict.counterexample.call, verdict.counterexample.expected, verdict.counterexample.actual) == (
+        "f(-1)",
+        "1",
+        "-1",
+    )
+    assert verdict.reason == "breaks reference"
+
+
+def test_the_same_task_code_and_seed_give_the_same_verdict(jail: Jail) -> None:
+    code = "def merge(a, b):\n    return sorted(a + b)[:7]\n"
+    first, second = (CodeVerifier(jail, num_inputs=60).verify(MERGE, code, seed=7) for _ in range(2))
+    assert replay_form(first) == replay_form(second)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("def merge(a, b:", "line 1: not Python"),
+        ("import os\n" + RIGHT, "line 1: uses os"),
+        ("x = y\n" + RIGHT, "the code does not load: NameError"),
+        ("import os.nope_x\n" + RIGHT, "line 1: uses os"),
+        ("from math import nope\n" + RIGHT, "the code does not load: ImportError"),
+    ],
+)
+def test_code_that_cannot_be_run_is_refuted_with_the_reason(verifier: CodeVerifier, code: str, reason: str) -> None:
+    verdict = verifier.verify(MERGE, code)
+    assert verdict.status == Status.REFUTED
+    assert verdict.reason.startswith(reason)
+    assert verdict.counterexample is None
+
+
+def test_code_that_never_ran_names_no_tier(verifier: CodeVerifier) -> None:
+    assert verifier.verify(MERGE, "x").sandbox_tier == "none"
+
+
+def test_a_module_that_the_sandbox_lacks_leaves_the_verdict_open(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(MERGE, "import no_such_module_x\n" + RIGHT)
+    assert verdict.status == Status.UNKNOWN
+    assert verdict.reason == "could not be run: ModuleNotFoundError: No module named 'no_such_module_x'"
+
+
+def test_examples_alone_are_called_by_their_name(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(plain(Example((1,), 1)), "def f(x): return x")
+    assert (verdict.status, verdict.reason) == (Status.EXAMPLES_PASS, "passed 1 example, nothing else was tested")
+
+
+def test_a_task_without_evidence_stays_unknown(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(plain(), "def f(x): return x")
+    assert (verdict.status, verdict.reason) == (
+        Status.UNKNOWN,
+        "it loads, but the task has nothing to test it against",
+    )
+
+
+def test_examples_that_a_model_wrote_decide_nothing(verifier: CodeVerifier) -> None:
+    for expected in (1, 2):
+        verdict = verifier.verify(plain(Example((1,), expected, origin="model")), "def f(x): return x")
+        assert (verdict.status, verdict.reason) == (Status.UNKNOWN, "only examples that a model wrote were tried")
+
+
+def test_a_property_without_possible_inputs_is_said_to_be_untested(verifier: CodeVerifier) -> None:
+    vague = plain(ensures=(Predicate("result"),), annotation="")
+    verdict = verifier.verify(vague, "def f(x): return x")
+    assert verdict.status == Status.UNKNOWN
+    assert verdict.reason == (
+        "nothing could be tested; no property test: a parameter has neither type nor domain nor example"
+    )
+    empty = plain(Example((1,), 1), requires=(Predicate("x == 1 or x > 10 ** 9"),), reference="def f(x): return x")
+    assert verifier.verify(empty, "def f(x): return x").status == Status.TESTED
+    never = plain(requires=(Predicate("x != x"),), reference="def f(x): return x")
+    assert verifier.verify(never, "def f(x): return x").reason == (
+        "nothing could be tested; no differential test: no generated input satisfies requires"
+    )
+
+
+def test_a_clause_that_no_input_met_is_named(verifier: CodeVerifier) -> None:
+    spec = plain(ensures=(Predicate("result == x"),), raises=(("ValueError", "x == 77777"),))
+    verdict = verifier.verify(spec, "def f(x): return x")
+    assert verdict.status == Status.TESTED
+    assert verdict.reason.endswith("; raises[ValueError] was not tested by any input")
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (plain(Example((1,), 1), Example((1,), 2)), "two examples disagree"),
+        (plain(Example((1,), 1), reference="def f(x): return 2"), "the reference fails the example"),
+    ],
+)
+def test_a_task_that_contradicts_itself_is_suspected(verifier: CodeVerifier, spec: TaskSpec, reason: str) -> None:
+    verdict = verifier.verify(spec, "def f(x): return x")
+    assert verdict.status == Status.SPEC_SUSPECT
+    assert verdict.reason.startswith(reason)
+    assert verdict.checks == ()
+
+
+def test_a_predicate_that_is_none_is_refused_before_anything_runs(verifier: CodeVerifier) -> None:
+    with pytest.raises(TaskFormatError, match="ensures"):
+        verifier.verify(plain(ensures=(Predicate("result.__class__"),)), "def f(x): return x")
+
+
+def test_code_with_hidden_state_gets_no_verdict(verifier: CodeVerifier) -> None:
+    code = "n = 0\ndef f(x):\n    global n\n    n += 1\n    return x if n < 9 else None"
+    verdict = verifier.verify(plain(reference="def f(x): return x"), code)
+    assert verdict.status == Status.UNKNOWN
+    assert verdict.reason == "reference broke once and held when it was run again: chance or hidden state"
+    assert "reference" not in {check.id for check in verdict.checks}
+    stateful = "n = 0\ndef f(x):\n    global n\n    n += 1\n    return x * n"
+    verdict = verifier.verify(plain(Example((1,), 1), Example((2,), 2)), stateful)
+    assert (verdict.status, verdict.reason) == (
+        Status.UNKNOWN,
+        "examples[1] failed once and passed alone: chance or hidden state",
+    )
+
+
+def test_code_that_fails_to_load_only_once_gets_no_verdict(scripted: Any, result: Callable[..., JailResult]) -> None:
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        return result([Outcome("missing")] * len(calls), load_error="" if run else "E: once")
+
+    verdict = CodeVerifier(scripted(script)).verify(plain(), "def f(x): return x")
+    assert (verdict.status, verdict.reason) == (Status.UNKNOWN, "the code loads now and then: E: once")
+
+
+def test_levels_are_told_as_they_are_begun(jail: Jail) -> None:
+    levels: list[str] = []
+    verifier = CodeVerifier(jail, num_inputs=10, on_level=levels.append)
+    verifier.verify(MERGE, RIGHT)
+    verifier.verify(MERGE, "x")
+    assert levels == ["policy", "examples", "property", "differential", "policy"]
+
+
+def test_programs_are_grouped_by_what_they_do(verifier: CodeVerifier) -> None:
+    codes = [RIGHT, "def merge(a, b): return sorted(b + a)", "def merge(a, b): return a + b", "oops"]
+    first, same, other, broken = verifier.behaviours(MERGE, codes)
+    assert first == same
+    assert len({first, other, broken}) == 3
+
+
+def test_only_so_many_tasks_are_remembered(verifier: CodeVerifier) -> None:
+    for number in range(MAX_REMEMBERED + 2):
+        verdict = verifier.verify(replace(plain(Example((1,), 1)), prompt=str(number)), "def f(x): return x")
+        assert verdict.is_accepted
