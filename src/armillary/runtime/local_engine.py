@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +43,7 @@ def load_engine(
     from armillary.hardware.probe import probe_machine
     from armillary.kernels.select import best_kernels
     from armillary.models.architectures import read_config
+    from armillary.models.files import file_sha256
     from armillary.models.gguf import open_gguf
     from armillary.models.load import load_decoder
     from armillary.models.tokenizer import GgufTokenizer
@@ -62,9 +62,3 @@ def load_engine(
     decoder = load_decoder(gguf, precision=precision, kernels=best_kernels(chosen.num_threads))
     runner = DecoderRunner(decoder, KvCache(decoder.config.shape, chosen.num_blocks))
     return Engine(runner, GgufTokenizer(gguf), chosen, ModelIdentity(name, file_sha256(path)))
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
