@@ -68,4 +68,5 @@ def test_without_a_program_the_likeliest_text_comes_back(text: str, code: str) -
 
 def test_an_answer_that_is_broken_all_over_ends() -> None:
     assert extract_code("def f(:\n" * 400, "f").startswith("def f(:")
+    assert extract_code("x = '\0'\n" + "y = 1\n" * 300, "f").startswith("x = ")
     assert extract_code("x = (\n" * 60 + "def f(): pass", "f")

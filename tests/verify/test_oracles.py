@@ -51,6 +51,11 @@ def test_a_predicate_that_fails_on_a_result_breaks_the_promise(jail: Jail) -> No
     assert row["ensures[0]"][1].startswith("result is None, on which the predicate raised TypeError")
 
 
+def test_a_predicate_without_an_answer_says_nothing(jail: Jail) -> None:
+    spec = task(ensures=predicates("sum(1 for _ in range(10 ** 9)) > x", "result == x"))
+    assert judge(jail, spec, "def f(x): return x", 1) == [{"ensures[1]": None}]
+
+
 def test_an_exception_breaks_every_ensures(jail: Jail) -> None:
     [row] = judge(jail, task(ensures=predicates("result > x", "True")), "def f(x): raise KeyError(x)", 1)
     assert row == {"ensures[0]": ("result > x", "raised KeyError: 1"), "ensures[1]": ("True", "raised KeyError: 1")}

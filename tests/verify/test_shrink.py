@@ -85,6 +85,15 @@ def test_a_shrunk_input_still_fails(values: list[int], bound: int) -> None:
         assert fails(*shrink((values,), batched(fails)))
 
 
+def test_keys_that_would_fall_together_stay_apart() -> None:
+    tables = [table for (table,) in simpler(({0: 0, 5: 0},))]
+    assert {0: 0, 1: 0} in tables
+
+
+def test_not_a_number_gives_way_to_plain_numbers() -> None:
+    assert list(simpler((math.nan,))) == [(0.0,), (1.0,)]
+
+
 def test_numbers_that_are_not_finite_are_the_heaviest() -> None:
     assert weight(math.nan) > weight(1e300)
     assert weight(1j) > weight(5)

@@ -88,12 +88,14 @@ def _stream(task: TaskSpec, domains: Sequence[Domain], source: random.Random, co
     yield from examples
     edges = [edge_values(domain) for domain in domains]
     yield from itertools.islice(_combine(edges), MAX_EDGE_COMBINATIONS)
-    for index in itertools.count():
+    index = 0
+    while True:
         size = 1 + index * 12 // max(count, 1)
         if examples and index % 2:
             yield mutate(source.choice(examples), source)
         else:
             yield tuple(random_value(domain, source, size) for domain in domains)
+        index += 1
 
 
 def _combine(edges: Sequence[Sequence[Any]]) -> Iterator[Arguments]:
