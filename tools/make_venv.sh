@@ -15,8 +15,9 @@ for candidate in "$wanted" python3.11 python3.12 python3.13 python3.14; do
 done
 
 if [ -z "$python" ]; then
-    found=$("$wanted" --version 2>&1 || true)
-    echo "error: Armillary needs Python 3.11 or newer, $wanted is: ${found:-not there}" \
+    found="not there"
+    command -v "$wanted" >/dev/null && found=$("$wanted" --version 2>&1 || true)
+    echo "error: Armillary needs Python 3.11 or newer, $wanted is $found" \
         "(install one, or name it: make demo PYTHON=/path/to/python3.11)" >&2
     exit 1
 fi
