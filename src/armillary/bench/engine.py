@@ -260,17 +260,15 @@ def logit_difference(path: Path, reference: Any, num_threads: int) -> float:
 
 def count_equal_greedy(path: Path, reference: Any, prompts: tuple[str, ...], num_threads: int) -> int:
     """Prompts on which both write the same ``PARITY_TOKENS`` greedy tokens."""
-    from armillary.bench.reference import reference_greedy
+    from armillary.bench.reference import follows_greedily
 
     engine = _engine(path, "float32", num_threads)
     same = 0
     for prompt in prompts:
         messages = (Message("user", prompt),)
         events = engine.stream(Request(messages, Sampling(max_tokens=PARITY_TOKENS)))
-        ours = [event.token_id for event in events if isinstance(event, Token) and event.token_id is not None]
-        token_ids = engine.tokenizer.encode_chat(messages)
-        theirs = reference_greedy(reference, token_ids, PARITY_TOKENS, engine.tokenizer.end_ids)
-        same += ours == [token for token in theirs if token not in engine.tokenizer.end_ids]
+        answer = [event.token_id for event in events if isinstance(event, Token) and event.token_id is not None]
+        same += follows_greedily(reference, engine.tokenizer.encode_chat(messages), answer)
     return same
 
 
