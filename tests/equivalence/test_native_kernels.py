@@ -68,6 +68,28 @@ def test_linear_stays_close_to_the_dequantised_product(native: NativeKernels) ->
     assert error < 0.01
 
 
+def test_two_terms_agree_with_their_twin(native: NativeKernels) -> None:
+    parts = [random_matrix(rows, 192, 8, 32, half=True, floor=False) for rows in (48, 16)]
+    x = torch.randn(5, 192)
+    expected = EagerKernels().linear(x, parts, terms=2)
+    torch.testing.assert_close(native.linear(x, parts, terms=2), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_two_terms_are_a_hundred_times_closer_to_the_dequantised_product(native: NativeKernels) -> None:
+    matrix = random_matrix(64, 512, 5, 32, half=True, floor=False)
+    x = torch.randn(4, 512)
+    exact = x @ dequantize(matrix).T
+    errors = [float((native.linear(x, [matrix], terms=terms) - exact).norm()) for terms in (1, 2)]
+    assert errors[1] < errors[0] / 100
+
+
+def test_two_terms_give_a_row_the_same_bits_alone_and_among_others(native: NativeKernels) -> None:
+    parts = [random_matrix(64, 256, 8, 32, half=True, floor=False)]
+    x = torch.randn(21, 256)
+    alone = torch.cat([native.linear(row[None], parts, terms=2) for row in x])
+    assert torch.equal(native.linear(x, parts, terms=2), alone)
+
+
 def test_linear_of_zeros_is_zero(native: NativeKernels) -> None:
     matrix = random_matrix(16, 32, 4, 32, half=True, floor=True)
     assert torch.equal(native.linear(torch.zeros(2, 32), [matrix]), torch.zeros(2, 16))

@@ -17,9 +17,14 @@ class EagerKernels:
 
     name = "eager"
 
-    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix]) -> Tensor:
+    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """Integer products per group, summed over groups in float32."""
-        return torch.cat([_grouped_product(x, part) for part in parts], dim=1)
+        out = torch.zeros(x.shape[0], sum(part.num_rows for part in parts))
+        for _ in range(terms):
+            q, scales = quantize_rows(x)
+            out += torch.cat([_grouped_product(q, scales, part) for part in parts], dim=1)
+            x = x - (q * scales[..., None]).view(x.shape)
+        return out
 
     def rms_norm(self, x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
         """One fused torch operator."""
@@ -78,10 +83,9 @@ def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
     return (groups * inverse[..., None]).round(), peak / 127.0
 
 
-def _grouped_product(x: Tensor, matrix: GroupedMatrix) -> Tensor:
+def _grouped_product(rounded: Tensor, row_scales: Tensor, matrix: GroupedMatrix) -> Tensor:
     q, scales, minimums = unpack(matrix)
-    rounded, row_scales = quantize_rows(x)
-    per_group = rounded.view(x.shape[0], -1, matrix.group_size)
+    per_group = rounded.view(rounded.shape[0], -1, matrix.group_size)
     weights = q.view(matrix.num_rows, -1, matrix.group_size).float() - matrix.zero
     spread = row_scales.repeat_interleave(CHUNK_SPLITS[matrix.group_size], dim=1)
     # Exact in float32: |sum| < 2^24 for 32 products of 8 bits.

@@ -66,7 +66,7 @@ class Kernels(Protocol):
         """What runs, for people."""
         ...
 
-    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix]) -> Tensor:
+    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """Multiply by one or several matrices that share their input.
 
         Rows are rounded to int8 with one scale per 32 columns; products are exact integers per group.
@@ -74,6 +74,7 @@ class Kernels(Protocol):
         Args:
             x: [M, K] float32.
             parts: matrices of K columns.
+            terms: int8 numbers that a value of x is the sum of; each further one rounds what was left over.
 
         Returns:
             [M, N1 + N2 + ...] float32.

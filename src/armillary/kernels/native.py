@@ -56,7 +56,7 @@ def library() -> ctypes.CDLL | None:
     lib.arm_instruction_set.argtypes = (_Int,)
     lib.arm_select.argtypes = (_Int,)
     lib.arm_set_threads.argtypes = (_Int,)
-    lib.arm_linear.argtypes = (_Pointer, _Int, _Int, _Pointer, _Int, _Pointer)
+    lib.arm_linear.argtypes = (_Pointer, _Int, _Int, _Int, _Pointer, _Int, _Pointer)
     lib.arm_rms_norm.argtypes = (_Pointer, _Pointer, _Int, _Int, ctypes.c_float, _Pointer)
     lib.arm_silu_mul.argtypes = (_Pointer, _Int, _Int, _Pointer)
     lib.arm_rotate_and_store.argtypes = (_Pointer, _Pointer, _Int, _Int, _Pointer, _Pointer, _Pointer, _Pointer)
@@ -109,11 +109,13 @@ class NativeKernels:
         lib.arm_select(names.index(self.name))
         lib.arm_set_threads(num_threads)
 
-    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix]) -> Tensor:
+    def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """See :class:`armillary.kernels.interface.Kernels`."""
         x = x.contiguous()
-        out = x.new_empty(x.shape[0], sum(part.num_rows for part in parts))
-        self._lib.arm_linear(x.data_ptr(), x.shape[0], x.shape[1], self._described(parts), len(parts), out.data_ptr())
+        num_rows, num_columns = x.shape
+        out = x.new_empty(num_rows, sum(part.num_rows for part in parts))
+        described = self._described(parts)
+        self._lib.arm_linear(x.data_ptr(), num_rows, num_columns, terms, described, len(parts), out.data_ptr())
         return out
 
     def rms_norm(self, x: Tensor, weight: Tensor, epsilon: float) -> Tensor:

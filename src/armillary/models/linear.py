@@ -26,11 +26,18 @@ class Linear(Protocol):
 
 
 class GroupedLinear:
-    """One or several integer matrices that share their input."""
+    """One or several integer matrices that share their input.
 
-    def __init__(self, kernels: Kernels, parts: tuple[GroupedMatrix, ...]) -> None:
+    Args:
+        kernels: what multiplies.
+        parts: matrices, stacked in the output.
+        terms: int8 numbers per value of the input; see :meth:`armillary.kernels.interface.Kernels.linear`.
+    """
+
+    def __init__(self, kernels: Kernels, parts: tuple[GroupedMatrix, ...], *, terms: int = 1) -> None:
         self._kernels = kernels
         self._parts = parts
+        self._terms = terms
 
     @property
     def num_bytes(self) -> int:
@@ -39,7 +46,7 @@ class GroupedLinear:
 
     def __call__(self, x: Tensor) -> Tensor:
         """[M, K] float32 -> [M, N1 + N2 + ...] float32."""
-        return self._kernels.linear(x, self._parts)
+        return self._kernels.linear(x, self._parts, terms=self._terms)
 
 
 class DenseLinear:

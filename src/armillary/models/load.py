@@ -18,6 +18,10 @@ from armillary.models.gguf import GgufFile
 from armillary.models.linear import DenseLinear, GroupedLinear, Linear
 from armillary.quant.gguf_blocks import can_group, grouped_from_gguf
 
+# Rounding the input of the head to one int8 term is the largest single part of the distance from the exact model
+# (docs/log.md). A second term costs no memory traffic, and the head runs for the last token of a chunk only.
+HEAD_TERMS = 2
+
 
 def load_decoder(gguf: GgufFile, *, precision: Precision, kernels: Kernels) -> Decoder:
     """Read all weights.
@@ -50,7 +54,7 @@ class _Loader:
             embed=RowTable(self.gguf, "token_embd.weight", (shape.vocab_size, shape.hidden_size)),
             layers=tuple(self.layer(index) for index in range(shape.num_layers)),
             final_norm=self.vector("output_norm.weight", shape.hidden_size),
-            head=self.linear((head_name,), (shape.vocab_size,), shape.hidden_size),
+            head=self.linear((head_name,), (shape.vocab_size,), shape.hidden_size, terms=HEAD_TERMS),
         )
         return Decoder(self.config, weights, self.kernels)
 
@@ -69,13 +73,13 @@ class _Loader:
             down=self.linear((f"{prefix}ffn_down.weight",), (shape.hidden_size,), shape.ffn_size),
         )
 
-    def linear(self, names: tuple[str, ...], rows: tuple[int, ...], columns: int) -> Linear:
+    def linear(self, names: tuple[str, ...], rows: tuple[int, ...], columns: int, *, terms: int = 1) -> Linear:
         """Matrices that share their input; integers only if all of them can be multiplied as they are."""
         for name, num_rows in zip(names, rows, strict=True):
             self.check(name, (num_rows, columns))
         kinds = [self.gguf.tensors[name].kind for name in names]
         if self.precision == "native" and all(can_group(kind, n, columns) for kind, n in zip(kinds, rows, strict=True)):
-            return GroupedLinear(self.kernels, tuple(self.grouped(name) for name in names))
+            return GroupedLinear(self.kernels, tuple(self.grouped(name) for name in names), terms=terms)
         return DenseLinear(tuple(self.dense(name) for name in names))
 
     def grouped(self, name: str) -> GroupedMatrix:

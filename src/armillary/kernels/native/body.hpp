@@ -68,26 +68,38 @@ struct Activations {
     int64_t num_columns;
 };
 
-static void quantize_row(const float* x, const Activations& out, int64_t row) {
+static void quantize_group(const float* x, const Activations& out, int64_t row, int64_t g) {
     const int64_t K = out.num_columns;
-    int8_t* q = out.q + row * K;
-    for (int64_t g = 0; g < K / 32; ++g) {
-        const v16f a = load(x + g * 32), b = load(x + g * 32 + 16);
-        const float peak = max_lanes(vmax(vmax(a, -a), vmax(b, -b)));
-        const float inverse = peak > 0 ? 127.0f / peak : 0.0f;
-        out.scales[row * (K / 32) + g] = peak / 127.0f;
-        for (int half = 0; half < 2; ++half) {
-            // Adding 1.5 * 2^23 rounds to the nearest even integer and leaves it in the low bits.
-            const v16f shifted = (half ? b : a) * inverse + 12582912.0f;
-            v16i bits;
-            std::memcpy(&bits, &shifted, 64);
-            const v16i rounded = bits - 0x4B400000;
-            int32_t sum = 0;
-            for (int i = 0; i < 16; ++i) {
-                q[g * 32 + half * 16 + i] = static_cast<int8_t>(rounded[i]);
-                sum += rounded[i];
-            }
-            out.sums[row * (K / 16) + g * 2 + half] = static_cast<float>(sum);
+    const v16f a = load(x), b = load(x + 16);
+    const float peak = max_lanes(vmax(vmax(a, -a), vmax(b, -b)));
+    const float inverse = peak > 0 ? 127.0f / peak : 0.0f;
+    out.scales[row * (K / 32) + g] = peak / 127.0f;
+    for (int half = 0; half < 2; ++half) {
+        // Adding 1.5 * 2^23 rounds to the nearest even integer and leaves it in the low bits.
+        const v16f shifted = (half ? b : a) * inverse + 12582912.0f;
+        v16i bits;
+        std::memcpy(&bits, &shifted, 64);
+        const v16i rounded = bits - 0x4B400000;
+        int32_t sum = 0;
+        for (int i = 0; i < 16; ++i) {
+            out.q[row * K + g * 32 + half * 16 + i] = static_cast<int8_t>(rounded[i]);
+            sum += rounded[i];
+        }
+        out.sums[row * (K / 16) + g * 2 + half] = static_cast<float>(sum);
+    }
+}
+
+// A row as `terms` rows of int8 whose sum it is: each further term rounds what the terms before left over.
+static void quantize_row(const float* x, const Activations& out, int64_t row, int64_t terms) {
+    for (int64_t g = 0; g < out.num_columns / 32; ++g) {
+        float rest[32];
+        std::memcpy(rest, x + g * 32, sizeof rest);
+        for (int64_t term = 0; term < terms; ++term) {
+            const int64_t target = row * terms + term;
+            quantize_group(rest, out, target, g);
+            const float scale = out.scales[target * (out.num_columns / 32) + g];
+            const int8_t* q = out.q + target * out.num_columns + g * 32;
+            for (int i = 0; i < 32; ++i) rest[i] -= scale * static_cast<float>(q[i]);
         }
     }
 }
@@ -219,30 +231,42 @@ static void matmul_any(const ArmMatrix& m, int64_t tile, const Activations& x, i
     }
 }
 
-// y[M, N1+N2+...] = x[M, K] @ [W1; W2; ...]^T
-static void linear(const float* x, int64_t M, int64_t K, const ArmMatrix* parts, int64_t num_parts, float* y) {
-    Activations a;
-    a.scales = reinterpret_cast<float*>(scratch(M * K + M * (K / 32) * 4 + M * (K / 16) * 4));
-    a.sums = a.scales + M * (K / 32);
-    a.q = reinterpret_cast<int8_t*>(a.sums + M * (K / 16));
-    a.num_columns = K;
-    if (M == 1) quantize_row(x, a, 0);
-    else parallel_for(M, [&](int64_t row) { quantize_row(x + row * K, a, row); });
-
+// y[M, N1+N2+...] = x[M, K] @ [W1; W2; ...]^T, each row of x as a sum of `terms` rows of int8. Weights are read once.
+static void linear(const float* x, int64_t M, int64_t K, int64_t terms, const ArmMatrix* parts, int64_t num_parts,
+                   float* y) {
     int64_t tiles = 0, columns = 0;
     for (int64_t p = 0; p < num_parts; ++p) { tiles += parts[p].num_rows / 16; columns += parts[p].num_rows; }
+    const int64_t rows = M * terms;
+    const int64_t per_row = K + K / 32 * 4 + K / 16 * 4 + (terms > 1 ? columns * 4 : 0);
+    Activations a;
+    a.scales = reinterpret_cast<float*>(scratch(rows * per_row));
+    a.sums = a.scales + rows * (K / 32);
+    float* sums = terms > 1 ? a.sums + rows * (K / 16) : y;
+    a.q = reinterpret_cast<int8_t*>(terms > 1 ? sums + rows * columns : a.sums + rows * (K / 16));
+    a.num_columns = K;
+    if (M == 1) quantize_row(x, a, 0, terms);
+    else parallel_for(M, [&](int64_t row) { quantize_row(x + row * K, a, row, terms); });
+
     const int64_t tasks = std::min<int64_t>(tiles, 16 * Pool::instance().num_threads());
     parallel_for(tasks, [&](int64_t task) {
         int64_t tile = tiles * task / tasks;
         const int64_t end = tiles * (task + 1) / tasks;
-        float* out = y;
+        float* out = sums;
         for (int64_t p = 0, first = 0; p < num_parts && tile < end; ++p) {
             const int64_t count = parts[p].num_rows / 16;
             for (; tile < end && tile < first + count; ++tile)
-                for (int64_t row = 0; row < M; row += 64)
-                    matmul_any(parts[p], tile - first, a, row, std::min(row + 64, M), out, columns);
+                for (int64_t row = 0; row < rows; row += 64)
+                    matmul_any(parts[p], tile - first, a, row, std::min(row + 64, rows), out, columns);
             first += count;
             out += parts[p].num_rows;
+        }
+    });
+    if (terms == 1) return;
+    parallel_for(M, [&](int64_t row) {
+        for (int64_t i = 0; i < columns; i += 16) {
+            v16f total = load(sums + row * terms * columns + i);
+            for (int64_t term = 1; term < terms; ++term) total += load(sums + (row * terms + term) * columns + i);
+            store(y + row * columns + i, total);
         }
     });
 }

@@ -102,8 +102,9 @@ void arm_select(int64_t i) { active = kUsable[static_cast<size_t>(i)]; }
 
 void arm_set_threads(int64_t num_threads) { Pool::instance().set_threads(static_cast<int>(num_threads)); }
 
-void arm_linear(const float* x, int64_t M, int64_t K, const ArmMatrix* parts, int64_t num_parts, float* y) {
-    active.linear(x, M, K, parts, num_parts, y);
+void arm_linear(const float* x, int64_t M, int64_t K, int64_t terms, const ArmMatrix* parts, int64_t num_parts,
+                float* y) {
+    active.linear(x, M, K, terms, parts, num_parts, y);
 }
 
 void arm_rms_norm(const float* x, const float* weight, int64_t M, int64_t K, float epsilon, float* y) {
