@@ -22,7 +22,7 @@ def native_extensions() -> list[Extension]:
         depends=sorted(str(path) for path in NATIVE.glob("*.hpp")),
         language="c++",
         # No -march: each kernel names its instruction set itself and is chosen at run time.
-        extra_compile_args=["-O3", "-std=c++17", "-pthread"],
+        extra_compile_args=["-O3", "-g0", "-std=c++17", "-pthread"],
         extra_link_args=["-pthread"],
         optional=True,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from armillary.hardware.cgroup import CgroupLimits, read_limits
 from armillary.hardware.files import parse_cpu_list, read_rows, read_text
 
-SAMPLE_S = 0.1
+SAMPLE_S = 0.2
 BUSY_TOLERANCE_CORES = 0.25
 X86_FLAGS = frozenset(
     {"f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"}
@@ -98,10 +98,8 @@ def probe_machine(root: Path = Path("/"), *, pause: Callable[[float], None] = ti
     status = read_rows(root / "proc/self/status", ":")
     allowed = parse_cpu_list(status.get("Cpus_allowed_list", "")) & after.keys() or frozenset(after)
     busy_ratio, steal_ratio = _usage(before, after, allowed)
-    busy_everywhere_ratio, _ = _usage(before, after, frozenset(after))
-    # Tasks that run nowhere while we look, but did all the last minutes, may come back on any core.
-    pausing_ratio = max(0.0, _lasting_load(root) / len(after) - busy_everywhere_ratio)
-    busy_cores = min(1.0, busy_ratio + pausing_ratio) * len(allowed)
+    # The load average is not asked: it remembers our own last run, and would take a core away from the next one.
+    busy_cores = busy_ratio * len(allowed)
     limits = read_limits(root)
     cpuinfo = read_rows(root / "proc/cpuinfo", ":")
     total_bytes, available_bytes = _memory(root, limits)
@@ -152,12 +150,6 @@ def _usage(before: dict[int, _Ticks], after: dict[int, _Ticks], cores: frozenset
     idle = sum(after[core].idle - before[core].idle for core in seen)
     steal = sum(after[core].steal - before[core].steal for core in seen)
     return min(1.0, max(0.0, 1.0 - idle / total)), min(1.0, max(0.0, steal / total))
-
-
-def _lasting_load(root: Path) -> float:
-    """Tasks that wanted a core over the last 1, 5 and 15 minutes; the least, so that a job that just ended is out."""
-    fields = read_text(root / "proc/loadavg").split()[:3]
-    return min((float(field) for field in fields), default=0.0)
 
 
 def _whole_free_cores(num_allowed: int, busy_cores: float, quota_cores: float | None) -> int:

@@ -25,8 +25,10 @@ from armillary.reason.propose import Draft, OnToken, first_messages, propose
 from armillary.reason.revise import accepts, revision_messages, why_decided
 from armillary.reason.select import Attempt, Selection, contenders, select
 
-GREEDY = Sampling(temperature=0.0)
-VARIED = Sampling(temperature=0.8, top_p=0.95)
+# What small models write after the function is asked for by nobody: an explanation, a demonstration, tests.
+ANSWER_ENDS = ("\n```\n", "\nif __name__", "\nprint(", "\nassert ", "\n# Test", "\n# Example")
+GREEDY = Sampling(temperature=0.0, stop=ANSWER_ENDS)
+VARIED = Sampling(temperature=0.8, top_p=0.95, stop=ANSWER_ENDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,14 +211,20 @@ static void matmul_tile(const ArmMatrix& m, int64_t tile, const Activations& x, 
     else matmul_tile<BITS, ROWS, false>(m, tile, x, row, y, stride);
 }
 
+// The last, short block has as many rows as are left: every weight is unpacked once per block of rows.
+template <int BITS, int ROWS>
+static void matmul_rest(const ArmMatrix& m, int64_t tile, const Activations& x, int64_t row, int64_t count, float* y,
+                        int64_t stride) {
+    if (count == ROWS) matmul_tile<BITS, ROWS>(m, tile, x, row, y, stride);
+    else if constexpr (ROWS > 1) matmul_rest<BITS, ROWS - 1>(m, tile, x, row, count, y, stride);
+}
+
 template <int BITS>
 static void matmul_rows(const ArmMatrix& m, int64_t tile, const Activations& x, int64_t begin, int64_t end, float* y,
                         int64_t stride) {
     int64_t row = begin;
     for (; row + 8 <= end; row += 8) matmul_tile<BITS, 8>(m, tile, x, row, y, stride);
-    for (; row + 4 <= end; row += 4) matmul_tile<BITS, 4>(m, tile, x, row, y, stride);
-    for (; row + 2 <= end; row += 2) matmul_tile<BITS, 2>(m, tile, x, row, y, stride);
-    for (; row < end; ++row) matmul_tile<BITS, 1>(m, tile, x, row, y, stride);
+    if (row < end) matmul_rest<BITS, 7>(m, tile, x, row, end - row, y, stride);
 }
 
 static void matmul_any(const ArmMatrix& m, int64_t tile, const Activations& x, int64_t begin, int64_t end, float* y,
