@@ -26,13 +26,14 @@ def chunks(items, size):
     ),
     "demo.yaml": (
         """
-def second_largest(numbers):
-    ordered = sorted(set(numbers))
-    return ordered[-2] if len(ordered) > 1 else None
+from itertools import groupby
+
+def compress(text):
+    return "".join(f"{character}{len(list(run))}" for character, run in groupby(text))
 """,
         """
-def second_largest(numbers):
-    return sorted(numbers)[-2] if len(numbers) > 1 else None
+def compress(text):
+    return "".join(f"{character}{text.count(character)}" for character in dict.fromkeys(text))
 """,
     ),
     "initials.py": (
