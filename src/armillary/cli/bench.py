@@ -18,6 +18,7 @@ from armillary.core.errors import ExitCode, NotFoundError, UsageError
 from armillary.core.values import Json
 
 TOPICS = {
+    "demo": "whether the demo shows a refuted and an accepted program",
     "engine": "speed and exactness of the engine, beside llama.cpp",
     "solve": "how many tasks are answered right, wrong and not at all",
 }

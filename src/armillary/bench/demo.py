@@ -1,0 +1,118 @@
+"""``armillary bench demo``: does the task of ``make demo`` show what it is there to show, over ten seeds?
+
+A run shows it when the model wrote a program that was refuted and one that was accepted, both in that run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+from armillary.bench.machine import MachineState, observe_machine, require_quiet
+from armillary.bench.rows import RESULTS_FOLDER, Row, append_row, holds
+from armillary.core.errors import NotFoundError
+from armillary.core.protocols import Generator, Verifier
+from armillary.core.settings import load_settings
+from armillary.core.tasks import TaskSpec
+from armillary.core.trace import Trace
+from armillary.core.verdicts import Status
+from armillary.reason.loop import Solution, solve
+from armillary.runtime import stack
+from armillary.verify.sandbox.client import Sandbox
+from armillary.verify.spec import load_task
+from armillary.verify.verifier import CodeVerifier
+
+DEFAULT_FOLDER = Path("examples")
+NUM_SEEDS = 10
+QUICK_SEEDS = 3
+TARGET_RATIO = 0.8
+
+
+def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> list[Row]:
+    """Solve the demo's task with the model and the jail that the settings name.
+
+    Args:
+        quick: three seeds instead of ten.
+        data: folder with ``demo.yaml``; ``examples`` by default.
+        limit: number of seeds.
+        noisy: measure although others use the machine.
+
+    Raises:
+        NotFoundError: the folder has no ``demo.yaml``.
+        UsageError: the machine is not quiet.
+    """
+    path = (data or DEFAULT_FOLDER) / "demo.yaml"
+    if not path.is_file():
+        raise NotFoundError(f"no {path}", hint="run in a checkout, or pass --data DIR with demo.yaml")
+    machine = observe_machine()
+    require_quiet(machine, is_noise_allowed=noisy)
+    settings = load_settings()
+    num_seeds = limit or (QUICK_SEEDS if quick else NUM_SEEDS)
+    with Sandbox(settings["sandbox.minimum_tier"]) as jail:
+        return measure(load_task(path), stack.generator_for(settings), CodeVerifier(jail), num_seeds, machine)
+
+
+def measure(
+    task: TaskSpec,
+    generator: Generator,
+    verifier: Verifier,
+    num_seeds: int,
+    machine: MachineState,
+    folder: Path = RESULTS_FOLDER,
+) -> list[Row]:
+    """Solve with seeds 0, 1, ... and append the rows to ``demo.jsonl`` in the results' folder."""
+    solutions = []
+    for seed in range(num_seeds):
+        solution = solve(task, generator, verifier, Trace(), seed=seed)
+        solutions.append(solution)
+        print(f"seed {seed}: {_describe(solution)}", file=sys.stderr)
+    num_shown = sum(shows_both(solution) for solution in solutions)
+    seconds = [solution.elapsed_s for solution in solutions]
+    rows = [
+        _row("seeds_with_a_refuted_and_an_accepted_program", num_shown, machine, num_seeds, of=num_seeds),
+        _row("seconds_per_solve", statistics.median(seconds), machine, num_seeds, spread=(min(seconds), max(seconds))),
+    ]
+    for row in rows:
+        append_row(folder / "demo.jsonl", row)
+    return rows
+
+
+def shows_both(solution: Solution) -> bool:
+    """Whether the run has a refuted program and ends with an accepted one."""
+    is_any_refuted = any(attempt.verdict.status == Status.REFUTED for attempt in solution.attempts)
+    return is_any_refuted and solution.verdict.is_accepted
+
+
+def _describe(solution: Solution) -> str:
+    num_refuted = sum(attempt.verdict.status == Status.REFUTED for attempt in solution.attempts)
+    num_accepted = sum(attempt.verdict.is_accepted for attempt in solution.attempts)
+    return f"{num_refuted} refuted, {num_accepted} accepted, {solution.verdict.status}, {solution.elapsed_s:.1f} s"
+
+
+def _row(
+    metric: str,
+    value: float,
+    machine: MachineState,
+    num_seeds: int,
+    *,
+    of: int | None = None,
+    spread: tuple[float, float] | None = None,
+) -> Row:
+    target = None if of is None else TARGET_RATIO * of
+    return Row(
+        claim="demo",
+        metric=metric,
+        value=value,
+        unit="s" if of is None else f"of {of}",
+        target=target,
+        aim="lower" if of is None else "higher",
+        holds=holds(value, target, "higher"),
+        baseline="",
+        n=num_seeds,
+        interval=spread,
+        threads=machine.num_cores,
+        load=machine.load,
+        hardware=machine.hardware,
+        commit=machine.commit,
+    )

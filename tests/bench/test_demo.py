@@ -1,0 +1,51 @@
+"""The demo's benchmark counts the seeds on which a wrong program was refuted and a right one accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reason_fakes import OracleVerifier, ScriptedModel, fenced, judged
+
+from armillary.bench import demo
+from armillary.bench.machine import MachineState
+from armillary.bench.rows import read_records
+from armillary.core.errors import NotFoundError
+from armillary.core.tasks import Budget, Example, TaskSpec
+
+MACHINE = MachineState("a machine", 2, 0.1, 0.0, "abc")
+RIGHT, WRONG = "def add(x, y):\n    return x + y\n", "def add(x, y):\n    return x - y\n"
+TASK = TaskSpec("Add.", "add", examples=(Example((1, 2), 3),), budget=Budget(num_candidates=2, max_rounds=0))
+
+
+def rows_of(folder: Path, *seeds: tuple[str, str]) -> dict[str, demo.Row]:
+    script = [[fenced(code)] for pair in seeds for code in pair]
+    verifier = OracleVerifier({RIGHT: judged(3), WRONG: judged(1)})
+    rows = demo.measure(TASK, ScriptedModel(script), verifier, len(seeds), MACHINE, folder)
+    return {row.metric: row for row in rows}
+
+
+def test_a_seed_counts_when_it_has_a_refuted_and_an_accepted_program(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, (WRONG, RIGHT), (RIGHT, WRONG))
+    shown = rows["seeds_with_a_refuted_and_an_accepted_program"]
+    assert (shown.value, shown.unit, shown.target, shown.holds) == (2, "of 2", 1.6, True)
+
+
+@pytest.mark.parametrize("pair", [(RIGHT, RIGHT), (WRONG, WRONG)])
+def test_a_seed_does_not_count_without_both(tmp_path: Path, pair: tuple[str, str]) -> None:
+    shown = rows_of(tmp_path, pair)["seeds_with_a_refuted_and_an_accepted_program"]
+    assert (shown.value, shown.holds) == (0, False)
+
+
+def test_rows_are_on_disk_and_seconds_have_their_spread(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, (WRONG, RIGHT))
+    assert len(list(read_records(tmp_path / "demo.jsonl"))) == 2
+    seconds = rows["seconds_per_solve"]
+    assert seconds.interval is not None
+    assert seconds.interval[0] <= seconds.value <= seconds.interval[1]
+    assert seconds.holds is None
+
+
+def test_a_folder_without_the_task_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"demo\.yaml"):
+        demo.run(quick=True, data=tmp_path, limit=None, noisy=True)

@@ -1,0 +1,38 @@
+"""Traces that earlier versions wrote are derived again by this one, verdict for verdict.
+
+They are never written anew: a version that cannot replay one has changed what a verdict means.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from armillary.core.trace import read_trace
+from armillary.verify.replay import replay
+from armillary.verify.sandbox.client import Sandbox
+from armillary.verify.verifier import CodeVerifier
+
+TRACES = sorted((Path(__file__).parent / "traces").glob("*.jsonl"))
+
+
+def test_there_are_golden_traces() -> None:
+    assert TRACES
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_golden_trace_replays(path: Path) -> None:
+    with Sandbox() as sandbox:
+        report = replay(path, CodeVerifier(sandbox))
+    assert [(row.attempt, row.differences) for row in report.rows if row.differences] == []
+    assert report.matches
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_golden_trace_holds_a_repair_by_a_real_model(path: Path) -> None:
+    events = list(read_trace(path))
+    statuses = {event.body["verdict"]["status"] for event in events if event.kind == "verdict"}
+    assert statuses >= {"REFUTED", "TESTED"}
+    assert events[0].body["model"]["sha256"]
+    assert events[-1].body["status"] == "TESTED"
