@@ -1,4 +1,4 @@
-"""``armillary bench demo``: does the task of ``make demo`` show what it is there to show, over ten seeds?
+"""``armillary bench demo``: over ten seeds, how often the task of ``make demo`` shows what it is there to show.
 
 A run shows it when the model wrote a program that was refuted and one that was accepted, both in that run.
 """
