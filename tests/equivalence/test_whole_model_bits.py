@@ -66,9 +66,7 @@ def test_a_copied_block_changes_no_bit(new_runner: NewRunner, expected: torch.Te
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])
-def test_the_number_of_threads_changes_no_bit(
-    new_runner: NewRunner, expected: torch.Tensor, num_threads: int
-) -> None:
+def test_the_number_of_threads_changes_no_bit(new_runner: NewRunner, expected: torch.Tensor, num_threads: int) -> None:
     runner = new_runner()
     NativeKernels(num_threads)
     assert torch.equal(read(runner, [40]), expected)
