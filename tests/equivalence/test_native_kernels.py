@@ -161,6 +161,29 @@ def filled_cache(kernels: NativeKernels, table: torch.Tensor, length: int) -> La
     return cache
 
 
+@pytest.mark.parametrize("head_dim", [32, 96, 128, 256])
+def test_heads_of_other_sizes_agree_with_their_twin(native: NativeKernels, head_dim: int) -> None:
+    assert native.can_run(head_dim, ())
+    cache = LayerCache(torch.randn(3, 2, head_dim, 32), torch.randn(3, 2, 32, head_dim))
+    queries, runs = (
+        torch.randn(40, (16 + 4) * head_dim),
+        [QueryRun(torch.tensor([2, 0, 1], dtype=torch.int32), 0, 40, 30)],
+    )
+    ours = native.attention(queries, 16, cache, runs)
+    torch.testing.assert_close(ours, EagerKernels().attention(queries, 16, cache, runs), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("head_dim", "widths"), [(16, ()), (48, ()), (80, ()), (100, ()), (512, ()), (64, (72,))])
+def test_shapes_with_a_tail_are_not_run(native: NativeKernels, head_dim: int, widths: tuple[int, ...]) -> None:
+    assert not native.can_run(head_dim, widths)
+
+
+@pytest.mark.parametrize("width", [1, 65, 1000])
+def test_a_row_with_a_tail_is_refused_before_memory_is_touched(native: NativeKernels, width: int) -> None:
+    with pytest.raises(AssertionError):
+        native.rms_norm(torch.ones(2, width), torch.ones(width), 1e-5)
+
+
 def test_all_instruction_sets_with_fused_multiply_add_give_the_same_linear_bits() -> None:
     fused = [name for name in instruction_sets() if name != "portable"]
     matrix, x = random_matrix(32, 256, 5, 32, half=True, floor=False), torch.randn(5, 256)

@@ -15,6 +15,8 @@ from armillary.attention.kv_cache import KvCache
 from armillary.core.errors import ModelFileError, UnknownArchitectureError
 from armillary.engine.batch import Chunk
 from armillary.kernels.eager import EagerKernels
+from armillary.kernels.interface import Kernels
+from armillary.kernels.native import NativeKernels, instruction_sets
 from armillary.models.architectures import FAMILIES, read_config
 from armillary.models.decoder import Decoder
 from armillary.models.gguf import open_gguf
@@ -67,9 +69,9 @@ def sizes(head_dim: int) -> tuple[tuple[str, int], ...]:
     return (("q", HEADS * head_dim), ("k", KV_HEADS * head_dim), ("v", KV_HEADS * head_dim))
 
 
-def build(path: Path, family: str = "llama", **changes: Any) -> Decoder:
+def build(path: Path, family: str = "llama", kernels: Kernels | None = None, **changes: Any) -> Decoder:
     file = write_gguf(path / "model.gguf", header(family, **changes), weights(family), architecture=family)
-    return load_decoder(open_gguf(file), precision="native", kernels=EagerKernels())
+    return load_decoder(open_gguf(file), precision="native", kernels=kernels or EagerKernels())
 
 
 def last_logits(decoder: Decoder, token_ids: list[int], cuts: tuple[int, ...] = ()) -> torch.Tensor:
@@ -99,6 +101,28 @@ def test_the_order_of_earlier_tokens_matters(tmp_path: Path) -> None:
     assert not torch.allclose(last_logits(decoder, [1, 2, 3]), last_logits(decoder, [2, 1, 3]))
 
 
+@pytest.mark.skipif(not instruction_sets(), reason="the native kernels were not built: no C++ compiler")
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_a_shape_that_the_native_kernels_cannot_run_is_left_to_their_twins(tmp_path: Path, family: str) -> None:
+    # Heads of 16 channels are half a vector short; numbers from memory beyond them would come out.
+    logits = last_logits(build(tmp_path, family, NativeKernels(1)), [1, 2, 3])
+    torch.testing.assert_close(logits, last_logits(build(tmp_path, family), [1, 2, 3]))
+
+
+def test_a_tensor_that_nobody_applies_is_refused(tmp_path: Path) -> None:
+    tensors = weights() | {"rope_freqs.weight": np.ones(8, np.float32)}
+    file = write_gguf(tmp_path / "m.gguf", header(), tensors)
+    with pytest.raises(ModelFileError, match=r"rope_freqs\.weight"):
+        load_decoder(open_gguf(file), precision="float32", kernels=EagerKernels())
+
+
+def test_one_bias_alone_is_an_incomplete_file(tmp_path: Path) -> None:
+    tensors = weights() | {"blk.0.attn_k.bias": np.ones(KV_HEADS * HIDDEN // HEADS, np.float32)}
+    file = write_gguf(tmp_path / "m.gguf", header(), tensors)
+    with pytest.raises(ModelFileError, match=r"blk\.0\.attn_q\.bias"):
+        load_decoder(open_gguf(file), precision="float32", kernels=EagerKernels())
+
+
 def test_biases_change_the_logits(tmp_path: Path) -> None:
     with_bias = build(tmp_path, "qwen2")
     assert all(layer.qkv_bias is not None for layer in with_bias.weights.layers)
@@ -126,9 +150,17 @@ def test_an_unknown_family_is_refused_with_the_known_ones(tmp_path: Path) -> Non
         ({"block_count": None}, "block_count is None"),
         ({"embedding_length": "wide"}, "'wide'"),
         ({"attention.head_count": 3}, "do not divide"),
-        ({"attention.head_count": 0}, "do not divide"),
+        ({"attention.head_count": 0}, "head_count is 0"),
         ({"attention.head_count_kv": 3}, "do not divide"),
-        ({"block_count": 0}, "below 1"),
+        ({"block_count": 0}, "block_count is 0"),
+        ({"attention.key_length": 0}, "key_length is 0"),
+        ({"attention.key_length": 15}, "even size"),
+        ({"attention.value_length": 8}, "even size"),
+        ({"embedding_length": 0}, "embedding_length is 0"),
+        ({"context_length": float("inf")}, "context_length is inf"),
+        ({"context_length": 128.5}, "not a whole number"),
+        ({"attention.layer_norm_rms_epsilon": float("nan")}, "epsilon is nan"),
+        ({"rope.freq_base": True}, "freq_base is True"),
         ({"rope.dimension_count": 8}, "partial rotary"),
         ({"rope.scaling.type": "yarn"}, "'yarn'"),
     ],

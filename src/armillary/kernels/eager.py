@@ -17,6 +17,10 @@ class EagerKernels:
 
     name = "eager"
 
+    def can_run(self, head_dim: int, widths: Sequence[int]) -> bool:
+        """Any shape."""
+        return head_dim % 2 == 0 and all(width > 0 for width in widths)
+
     def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """Integer products per group, summed over groups in float32."""
         out = torch.zeros(x.shape[0], sum(part.num_rows for part in parts))

@@ -66,6 +66,10 @@ class Kernels(Protocol):
         """What runs, for people."""
         ...
 
+    def can_run(self, head_dim: int, widths: Sequence[int]) -> bool:
+        """Whether heads of that size and rows of those widths can be computed; asked once, when a model is loaded."""
+        ...
+
     def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """Multiply by one or several matrices that share their input.
 

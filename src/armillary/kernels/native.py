@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from armillary.kernels.grouped import GroupedMatrix
     from armillary.kernels.interface import LayerCache, QueryRun, Rotation
 
+LANES = 16  # float32 values of a vector; rows have no tail
+MAX_HEAD_DIM = 256  # kMaxHeadDim in native/body.hpp
+
 _Pointer = ctypes.c_void_p
 _Int = ctypes.c_int64
 
@@ -109,10 +112,15 @@ class NativeKernels:
         lib.arm_select(names.index(self.name))
         lib.arm_set_threads(num_threads)
 
+    def can_run(self, head_dim: int, widths: Sequence[int]) -> bool:
+        """Whole vectors only: rows of 16, halves of a head of 16, heads up to 256."""
+        return head_dim % (2 * LANES) == 0 and head_dim <= MAX_HEAD_DIM and all(width % LANES == 0 for width in widths)
+
     def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:
         """See :class:`armillary.kernels.interface.Kernels`."""
         x = x.contiguous()
         num_rows, num_columns = x.shape
+        assert all(part.num_columns == num_columns for part in parts), "matrices of another width"
         out = x.new_empty(num_rows, sum(part.num_rows for part in parts))
         described = self._described(parts)
         self._lib.arm_linear(x.data_ptr(), num_rows, num_columns, terms, described, len(parts), out.data_ptr())
@@ -120,12 +128,15 @@ class NativeKernels:
 
     def rms_norm(self, x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
         """See :class:`armillary.kernels.interface.Kernels`."""
+        assert x.shape[1] == weight.shape[0], f"{x.shape[1]} columns, {weight.shape[0]} weights"
+        assert self.can_run(2 * LANES, x.shape[1:]), f"rows of {x.shape[1]}"
         out = x.new_empty(x.shape)
         self._lib.arm_rms_norm(x.data_ptr(), weight.data_ptr(), x.shape[0], x.shape[1], epsilon, out.data_ptr())
         return out
 
     def silu_mul(self, x: Tensor) -> Tensor:
         """See :class:`armillary.kernels.interface.Kernels`."""
+        assert self.can_run(2 * LANES, (x.shape[1] // 2,)), f"rows of {x.shape[1]}"
         out = x.new_empty(x.shape[0], x.shape[1] // 2)
         self._lib.arm_silu_mul(x.data_ptr(), x.shape[0], out.shape[1], out.data_ptr())
         return out
@@ -183,4 +194,6 @@ def _describe_matrix(matrix: GroupedMatrix) -> _Matrix:
 
 def _describe_cache(cache: LayerCache) -> _Cache:
     _, num_kv_heads, head_dim, block_size = cache.keys.shape
+    assert head_dim % (2 * LANES) == 0, f"heads of {head_dim}"
+    assert head_dim <= MAX_HEAD_DIM, f"heads of {head_dim}"
     return _Cache(cache.keys.data_ptr(), cache.values.data_ptr(), num_kv_heads, head_dim, block_size)

@@ -59,33 +59,39 @@ def read_config(metadata: Mapping[str, Any]) -> DecoderConfig:
 
     def number(key: str, default: float | None = None) -> float:
         value = metadata.get(f"{name}.{key}", default)
-        if not isinstance(value, int | float):
-            raise ModelFileError(f"{name}.{key} is {value!r}, not a number")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise ModelFileError(f"{name}.{key} is {value!r}, not a positive number")
         return value
 
-    heads = int(number("attention.head_count"))
-    hidden = int(number("embedding_length"))
-    if heads < 1 or hidden % heads:
+    def count(key: str, default: int | None = None) -> int:
+        value = number(key, default)
+        if not isinstance(value, int):
+            raise ModelFileError(f"{name}.{key} is {value!r}, not a whole number")
+        return value
+
+    heads, hidden = count("attention.head_count"), count("embedding_length")
+    if hidden % heads:
         raise ModelFileError(f"{hidden} channels do not divide into {heads} heads")
-    head_dim = int(number("attention.key_length", hidden // heads))
-    if int(number("rope.dimension_count", head_dim)) != head_dim:
-        raise ModelFileError("partial rotary embeddings are not supported")
-    if f"{name}.rope.scaling.type" in metadata and metadata[f"{name}.rope.scaling.type"] != "none":
-        raise ModelFileError(f"rope scaling {metadata[f'{name}.rope.scaling.type']!r} is not supported")
     shape = ModelShape(
-        num_layers=int(number("block_count")),
+        num_layers=count("block_count"),
         hidden_size=hidden,
         num_heads=heads,
-        num_kv_heads=int(number("attention.head_count_kv", heads)),
-        head_dim=head_dim,
-        ffn_size=int(number("feed_forward_length")),
+        num_kv_heads=count("attention.head_count_kv", heads),
+        head_dim=count("attention.key_length", hidden // heads),
+        ffn_size=count("feed_forward_length"),
         vocab_size=len(metadata.get("tokenizer.ggml.tokens", ())),
-        max_context_tokens=int(number("context_length")),
+        max_context_tokens=count("context_length"),
     )
-    if min(shape.num_layers, shape.num_kv_heads, shape.ffn_size, shape.vocab_size, shape.max_context_tokens) < 1:
-        raise ModelFileError(f"a dimension of the model is below 1: {shape}")
+    if shape.vocab_size < 1:
+        raise ModelFileError("the file has no vocabulary")
     if heads % shape.num_kv_heads:
         raise ModelFileError(f"{heads} query heads do not divide into {shape.num_kv_heads} key heads")
+    if count("attention.value_length", shape.head_dim) != shape.head_dim or shape.head_dim % 2:
+        raise ModelFileError(f"heads of {shape.head_dim} channels: keys and values must be of one, even size")
+    if count("rope.dimension_count", shape.head_dim) != shape.head_dim:
+        raise ModelFileError("partial rotary embeddings are not supported")
+    if metadata.get(f"{name}.rope.scaling.type", "none") != "none":
+        raise ModelFileError(f"rope scaling {metadata[f'{name}.rope.scaling.type']!r} is not supported")
     return DecoderConfig(
         FAMILIES[name], shape, number("rope.freq_base", 10_000.0), number("attention.layer_norm_rms_epsilon")
     )

@@ -34,10 +34,19 @@ def load_decoder(gguf: GgufFile, *, precision: Precision, kernels: Kernels) -> D
 
     Raises:
         UnknownArchitectureError: a family without a row in the table.
-        ModelFileError: a tensor is missing or has another shape than the header promises.
+        ModelFileError: a tensor is missing, has another shape than the header promises, or would not be used.
     """
     config = read_config(gguf.metadata)
-    return _Loader(gguf, config, kernels if precision == "native" else EagerKernels(), precision).decoder()
+    shape = config.shape
+    if precision == "float32" or not kernels.can_run(shape.head_dim, (shape.hidden_size, shape.ffn_size)):
+        kernels = EagerKernels()
+    loader = _Loader(gguf, config, kernels, precision)
+    decoder = loader.decoder()
+    # A tensor that nobody reads is a feature that nobody computes, such as scaled rotary frequencies.
+    ignored = sorted(gguf.tensors.keys() - loader.used)
+    if ignored:
+        raise ModelFileError(f"{gguf.path.name} has tensors that this decoder does not apply: {', '.join(ignored[:3])}")
+    return decoder
 
 
 class _Loader:
@@ -46,10 +55,12 @@ class _Loader:
         self.config = config
         self.kernels = kernels
         self.precision = precision
+        self.used: set[str] = set()
 
     def decoder(self) -> Decoder:
         shape = self.config.shape
         head_name = "output.weight" if "output.weight" in self.gguf.tensors else "token_embd.weight"
+        self.used.add("token_embd.weight")
         weights = DecoderWeights(
             embed=RowTable(self.gguf, "token_embd.weight", (shape.vocab_size, shape.hidden_size)),
             layers=tuple(self.layer(index) for index in range(shape.num_layers)),
@@ -101,7 +112,7 @@ class _Loader:
 
     def bias(self, prefix: str, sizes: tuple[int, ...]) -> Tensor | None:
         names = [f"{prefix}attn_{part}.bias" for part in "qkv"]
-        if names[0] not in self.gguf.tensors:
+        if not any(name in self.gguf.tensors for name in names):
             return None
         return torch.cat([self.vector(name, size) for name, size in zip(names, sizes, strict=True)])
 
@@ -115,6 +126,7 @@ class _Loader:
         found = self.gguf.tensors[name].shape
         if found != shape:
             raise ModelFileError(f"tensor {name!r} has shape {list(found)}, its header promises {list(shape)}")
+        self.used.add(name)
 
 
 def rotation_order(num_rows: int, head_dim: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

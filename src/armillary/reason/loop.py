@@ -25,8 +25,9 @@ from armillary.reason.propose import Draft, OnToken, first_messages, propose
 from armillary.reason.revise import accepts, revision_messages, why_decided
 from armillary.reason.select import Attempt, Selection, contenders, select
 
-# What small models write after the function is asked for by nobody: an explanation, a demonstration, tests.
-ANSWER_ENDS = ("\n```\n", "\nif __name__", "\nprint(", "\nassert ", "\n# Test", "\n# Example")
+# What small models write after the function is asked for by nobody: an explanation, a demonstration, tests. A closing
+# fence is told from an opening one by the empty line behind it. Four, because some servers take no more.
+ANSWER_ENDS = ("\n```\n\n", "\nif __name__", "\nprint(", "\nassert ")
 GREEDY = Sampling(temperature=0.0, stop=ANSWER_ENDS)
 VARIED = Sampling(temperature=0.8, top_p=0.95, stop=ANSWER_ENDS)
 
