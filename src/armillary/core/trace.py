@@ -57,11 +57,11 @@ class Trace:
     So a killed process loses no event; only ``close`` guards against a machine that loses power.
 
     Args:
-        path: file to write, or None to keep the trace in memory only.
+        path: file to make, or None to keep the trace in memory only.
         listeners: called in order with each event after it was written; the live view is one.
 
     Raises:
-        TraceError: the file cannot be opened.
+        TraceError: the file is there already, so somebody else may be writing it, or cannot be made.
     """
 
     def __init__(self, path: Path | None = None, listeners: tuple[Listener, ...] = ()) -> None:
@@ -117,8 +117,10 @@ class Trace:
 def _open(path: Path) -> FileIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return FileIO(path, "w")
+        return FileIO(path, "x")
     except OSError as error:
+        if isinstance(error, FileExistsError) and path.parent.is_dir():
+            raise TraceError(f"{path} exists already", hint="a trace never overwrites; name another file") from error
         raise TraceError(f"cannot write the trace {path}: {error.strerror}") from error
 
 
