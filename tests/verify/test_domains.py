@@ -72,6 +72,8 @@ def test_an_open_exclusive_bound_of_a_float_is_almost_the_number() -> None:
         "int | len<=3",
         "bool | 0..3",
         "str | 0..3",
+        "str | chars ''",
+        "str | chars 'a', 'b'",
         "int | chars 'a'",
         "dict[int]",
         "a b",
@@ -98,6 +100,8 @@ def test_splitting_respects_brackets_and_quotes() -> None:
         ("float | >= 0", 3, -0.5),
         ("bool", True, 1),
         ("str | len<=2", "ab", "abc"),
+        ("str | chars '01'", "0101", "a"),
+        ("list[str | chars 'ab']", ["ab", ""], ["ab", "c"]),
         ("bytes | len>=1", b"a", b""),
         ("list[int]", [1], [1, "a"]),
         ("dict[str, int]", {"a": 1}, {"a": "b"}),
@@ -123,18 +127,22 @@ def test_anything_is_in_an_open_domain() -> None:
 def test_examples_fill_what_a_type_leaves_open() -> None:
     assert refine(parse_domain("list"), [[1], [2]]) == Domain("list", (INT,))
     assert refine(parse_domain("tuple"), [(1, 2)]) == Domain("tuple", (INT,), is_variadic=True)
-    assert refine(parse_domain("dict"), [{"b": 1}, 3]) == Domain("dict", (Domain("str", alphabet="b"), INT))
-    assert refine(parse_domain("tuple[str, int]"), [("a", 1), 3]) == Domain("tuple", (Domain("str", alphabet="a"), INT))
-    assert refine(parse_domain("str | None"), ["ba", None]).items[0].alphabet == "ab"
-    assert refine(parse_domain("set"), [{"a"}]) == Domain("set", (Domain("str", alphabet="a"),))
+    assert refine(parse_domain("dict"), [{"b": 1}, 3]) == Domain("dict", (Domain("str", seen="b"), INT))
+    assert refine(parse_domain("tuple[str, int]"), [("a", 1), 3]) == Domain("tuple", (Domain("str", seen="a"), INT))
+    assert refine(parse_domain("str | None"), ["ba", None]).items[0].seen == "ab"
+    assert refine(parse_domain("set"), [{"a"}]) == Domain("set", (Domain("str", seen="a"),))
     assert refine(parse_domain("str | chars 'x'"), ["a"]).alphabet == "x"
     assert refine(UNKNOWN, []) == UNKNOWN
 
 
+def test_characters_of_examples_do_not_bound_a_domain() -> None:
+    assert contains(refine(parse_domain("str"), ["ab"]), "xyz")
+
+
 def test_a_domain_is_inferred_from_values() -> None:
     assert infer([1, 2]) == INT
-    assert infer([1, "a"]) == Domain("union", (INT, Domain("str", alphabet="a")))
-    assert infer([(1, "a")]) == Domain("tuple", (INT, Domain("str", alphabet="a")))
+    assert infer([1, "a"]) == Domain("union", (INT, Domain("str", seen="a")))
+    assert infer([(1, "a")]) == Domain("tuple", (INT, Domain("str", seen="a")))
     assert infer([(1,), (1, 2)]) == Domain("tuple", (INT,), is_variadic=True)
     assert infer([object()]) == UNKNOWN
     assert infer([]) == UNKNOWN

@@ -107,6 +107,38 @@ def test_a_mutated_value_keeps_its_type(value: object) -> None:
     assert {type(mutate(value, source)) for _ in range(40)} == {type(value)}
 
 
+def test_inputs_keep_to_a_declared_alphabet_beside_examples() -> None:
+    spec = TaskSpec(
+        "p", "parse", (Parameter("s", "str", "str | chars '01' | len 1..8"),), examples=(Example(("0101",), 5),)
+    )
+    made = [item[0] for item in generate_inputs(spec, count=100, seed=0)]
+    assert len(made) == 100
+    assert all(1 <= len(text) <= 8 and set(text) <= {"0", "1"} for text in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("str | chars '01'", "0101"),
+        ("list[str | chars '01']", ["01", "1"]),
+        ("tuple[str | chars '01', ...]", ("01", "1")),
+        ("tuple[str | chars '01', int]", ("01", 3)),
+        ("dict[int, str | chars '01']", {3: "01"}),
+        ("frozenset[str | chars '01']", frozenset({"01", "1"})),
+        ("str | chars '01' | None", "01"),
+    ],
+)
+def test_a_mutated_value_keeps_to_a_declared_alphabet(text: str, value: object) -> None:
+    source, domain = random.Random(0), parse_domain(text)
+    assert all(contains(domain, mutate(value, source, domain)) for _ in range(60))
+
+
+@pytest.mark.parametrize("text", ["int | None", "tuple[int]", "int"])
+def test_a_value_outside_a_domain_is_still_mutated(text: str) -> None:
+    source, domain = random.Random(0), parse_domain(text)
+    assert any(mutate(("ab", 1), source, domain) != ("ab", 1) for _ in range(9))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(), st.sampled_from(DOMAINS))
 def test_generated_inputs_always_lie_in_the_domain(seed: int, text: str) -> None:

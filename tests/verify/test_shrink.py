@@ -52,6 +52,10 @@ def test_the_known_minimum_is_reached(start: tuple[Any, ...], fails: Any, smalle
     assert fails(*found)
 
 
+def test_a_text_becomes_simpler_within_its_own_characters() -> None:
+    assert shrink(("zyzx",), batched(lambda s: len(s) > 2 and set(s) <= set("xyz"))) == ("xxx",)
+
+
 def test_what_cannot_be_simpler_stays() -> None:
     assert shrink((0, "", []), batched(lambda *_: True)) == (0, "", [])
 

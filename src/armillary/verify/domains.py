@@ -49,7 +49,8 @@ class Domain:
         items: element domains; ``(key, value)`` of a dict, the members of a union, the places of a fixed tuple.
         low, high: inclusive bounds of numbers; None is open.
         min_length, max_length: inclusive bounds of a container's size; None leaves it to the generator.
-        alphabet: characters of strings; empty leaves it to the generator.
+        alphabet: the only characters of strings; empty allows all.
+        seen: characters of the examples' strings; made strings use these, but others lie in the domain too.
         choices: all the values of a ``choice``.
         is_variadic: a tuple of any length over ``items[0]``.
     """
@@ -61,6 +62,7 @@ class Domain:
     min_length: int = 0
     max_length: int | None = None
     alphabet: str = ""
+    seen: str = ""
     choices: tuple[Any, ...] = ()
     is_variadic: bool = False
 
@@ -103,13 +105,13 @@ def has_unknown(domain: Domain) -> bool:
 
 
 def refine(domain: Domain, values: Sequence[Any]) -> Domain:
-    """Fill what a domain leaves open with what the values show: element types and alphabets."""
+    """Fill what a domain leaves open with what the values show: element types and usual characters."""
     if domain.kind in ("unknown", "any"):
         return infer(values) if values else domain
     if domain.kind == "union":
         return replace(domain, items=tuple(refine(item, _fitting(item, values)) for item in domain.items))
     if domain.kind == "str" and not domain.alphabet:
-        return replace(domain, alphabet="".join(sorted({c for value in values if type(value) is str for c in value})))
+        return replace(domain, seen="".join(sorted({c for value in values if type(value) is str for c in value})))
     if domain.kind == "dict" and domain.items:
         tables = [value for value in values if type(value) is dict]
         columns = ([key for table in tables for key in table], [item for table in tables for item in table.values()])
@@ -225,7 +227,7 @@ def _narrow(domain: Domain, bound: str) -> Domain:
     if domain.kind in ("int", "float"):
         return _narrow_number(domain, bound)
     if chars := _CHARS.fullmatch(bound):
-        return replace(domain, alphabet=literal(chars.group(1))) if domain.kind == "str" else domain
+        return replace(domain, alphabet=_alphabet(bound, chars.group(1))) if domain.kind == "str" else domain
     if domain.kind not in _SIZED:
         return domain
     if lengths := _LENGTHS.fullmatch(bound):
@@ -236,6 +238,13 @@ def _narrow(domain: Domain, bound: str) -> Domain:
         high = {"<=": size, "<": size - 1, "==": size, "=": size}.get(operator, domain.max_length)
         return replace(domain, min_length=low, max_length=high)
     return domain
+
+
+def _alphabet(bound: str, text: str) -> str:
+    found = literal(text)
+    if type(found) is not str or not found:
+        raise SourceError(f"{bound!r} is no alphabet; write one text with all its characters")
+    return found
 
 
 def _narrow_number(domain: Domain, bound: str) -> Domain:
@@ -281,7 +290,7 @@ def _contains_sized(domain: Domain, value: Any) -> bool:
     if len(value) < domain.min_length or (domain.max_length is not None and len(value) > domain.max_length):
         return False
     if domain.kind == "str":
-        return True
+        return not domain.alphabet or set(value) <= set(domain.alphabet)
     if domain.kind == "bytes":
         return True
     if domain.kind == "dict":

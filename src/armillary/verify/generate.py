@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import canonical
-from armillary.verify.domains import Domain, Number, contains, has_unknown, parameter_domains
+from armillary.verify.domains import UNKNOWN, Domain, Number, contains, has_unknown, parameter_domains
 
 Arguments: TypeAlias = tuple[Any, ...]
 
@@ -59,9 +59,11 @@ def random_value(domain: Domain, source: random.Random, size: int) -> Any:
     return _MAKERS[domain.kind](domain, source, size)
 
 
-def mutate(value: Any, source: random.Random) -> Any:
-    """A value of the same shape with about one place changed."""
+def mutate(value: Any, source: random.Random, domain: Domain = UNKNOWN) -> Any:
+    """A value of the same shape with about one place changed; its strings keep to the domain's alphabets."""
     kind = type(value)
+    if domain.kind == "union":
+        domain = next((member for member in domain.items if contains(member, value)), UNKNOWN)
     if kind is bool:
         return not value
     if kind is int:
@@ -69,18 +71,28 @@ def mutate(value: Any, source: random.Random) -> Any:
     if kind is float:
         return round(value + source.choice((-1.0, 1.0, -value, 0.5, source.uniform(-10, 10))), 3)
     if kind is str:
-        return "".join(_mutate_items(list(value), source, lambda char: source.choice(f"{value}{_COMMON_CHARS}")))
+        chars = domain.alphabet or f"{value}{_COMMON_CHARS}"
+        return "".join(_mutate_items(list(value), source, lambda char: source.choice(chars)))
     if kind is list:
-        return _mutate_items(value, source, lambda item: mutate(item, source))
+        return _mutate_items(value, source, lambda item: mutate(item, source, _place(domain)))
     if kind is tuple and value:
         place = source.randrange(len(value))
-        return tuple(mutate(item, source) if index == place else item for index, item in enumerate(value))
+        changed = mutate(value[place], source, _place(domain, place))
+        return (*value[:place], changed, *value[place + 1 :])
     if kind is dict and value:
         chosen = source.choice(list(value))
-        return {key: mutate(item, source) if key == chosen else item for key, item in value.items()}
+        return {**value, chosen: mutate(value[chosen], source, _place(domain, 1))}
     if kind in (set, frozenset):
-        return kind(_mutate_items(sorted(value, key=canonical), source, lambda item: mutate(item, source)))
+        return kind(
+            _mutate_items(sorted(value, key=canonical), source, lambda item: mutate(item, source, _place(domain)))
+        )
     return value
+
+
+def _place(domain: Domain, index: int = 0) -> Domain:
+    """The domain of one place inside a container; a domain of other values says nothing of it."""
+    index = 0 if domain.is_variadic else index
+    return domain.items[index] if index < len(domain.items) else UNKNOWN
 
 
 def _stream(task: TaskSpec, domains: Sequence[Domain], source: random.Random, count: int) -> Iterator[Arguments]:
@@ -92,7 +104,7 @@ def _stream(task: TaskSpec, domains: Sequence[Domain], source: random.Random, co
     while True:
         size = 1 + index * 12 // max(count, 1)
         if examples and index % 2:
-            yield mutate(source.choice(examples), source)
+            yield mutate(source.choice(examples), source, Domain("tuple", tuple(domains)))
         else:
             yield tuple(random_value(domain, source, size) for domain in domains)
         index += 1
@@ -134,10 +146,9 @@ def _edge_numbers(domain: Domain) -> list[Any]:
 
 
 def _edge_strings(domain: Domain) -> list[Any]:
-    first = domain.alphabet[:1] or "a"
     lengths = {0, 1, 2, domain.min_length, min(domain.max_length or 3, 50)}
-    alphabet = (domain.alphabet or "ab")[:6]
-    return [first * length for length in sorted(lengths)] + [*alphabet, alphabet]
+    alphabet = (domain.alphabet or domain.seen or "ab")[:6]
+    return [(domain.alphabet or domain.seen or "a")[0] * length for length in sorted(lengths)] + [*alphabet, alphabet]
 
 
 def _edge_lists(domain: Domain) -> list[Any]:
@@ -215,7 +226,7 @@ def _length(domain: Domain, source: random.Random, size: int) -> int:
 
 def _random_string(domain: Domain, source: random.Random, size: int) -> str:
     # Half of the strings use few characters, so that repetitions occur.
-    alphabet = domain.alphabet or _COMMON_CHARS
+    alphabet = domain.alphabet or domain.seen or _COMMON_CHARS
     few = source.sample(alphabet, min(3, len(alphabet))) if source.random() < 0.5 else alphabet
     return "".join(source.choice(few) for _ in range(_length(domain, source, size)))
 

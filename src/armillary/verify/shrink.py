@@ -117,10 +117,16 @@ def _simpler_floats(value: float) -> Iterator[float]:
 def _simpler_texts(value: Any) -> Iterator[Any]:
     yield from _cuts(value)
     if type(value) is str:
-        for place, char in enumerate(value):
-            for plain in ("a", "0", " "):
-                if char != plain:
-                    yield f"{value[:place]}{plain}{value[place + 1 :]}"
+        yield from _plainer(value, ("a", "0", " "))
+        # Where an alphabet has none of these, the text's own simplest character still lies in it.
+        yield from _plainer(value, (min(value, key=_char_rank, default=""),))
+
+
+def _plainer(value: str, plain_chars: tuple[str, ...]) -> Iterator[str]:
+    for place, char in enumerate(value):
+        for plain in plain_chars:
+            if char != plain:
+                yield f"{value[:place]}{plain}{value[place + 1 :]}"
 
 
 def _simpler_lists(value: list[Any]) -> Iterator[list[Any]]:
