@@ -21,8 +21,36 @@ def test_an_example_may_raise() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "argument"),
+    [
+        ('arrow("f(x) -> y") == 2', "f(x) -> y"),
+        ('arrow("f(x) -> y") -> 2', "f(x) -> y"),
+        ('arrow("f(x) returns y") returns 2', "f(x) returns y"),
+        ('arrow("(a) raises b") => 2', "(a) raises b"),
+        ('arrow(")") == 2', ")"),
+    ],
+)
+def test_a_spelling_inside_an_argument_belongs_to_the_argument(text: str, argument: str) -> None:
+    assert parse_example(text, "arrow", ("s",)) == Example((argument,), 2)
+
+
+def test_a_call_may_be_long() -> None:
+    assert parse_example(f"f({[0] * 9_000}) raises ValueError", "f", ("xs",)) == Example(
+        ([0] * 9_000,), raises="ValueError"
+    )
+
+
+def test_a_spelling_inside_a_result_belongs_to_the_result() -> None:
+    assert parse_example("f(1) == '(x) -> y'", "f", ("x",)) == Example((1,), "(x) -> y")
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        " raises ValueError",
+        "-> 2",
+        ") -> 2",
+        "f(1)) -> 2",
         "g(1) == 2",
         "f(1)",
         "f(1) == 2 == 2",

@@ -7,10 +7,11 @@ import re
 
 from armillary.core.tasks import Example
 from armillary.verify.docstring_examples import call_arguments
+from armillary.verify.literal_text import closing_bracket
 from armillary.verify.source import SourceError, literal, parse_expression
 
-_RAISES = re.compile(r"(?P<call>.*\))\s*raises\s+(?P<error>[A-Za-z_]\w*)", re.DOTALL)
-_SPELLINGS = re.compile(r"\)\s*(?:=>|==>|->|➞|→|returns)\s*")
+_RAISES = re.compile(r"\s*raises\s+([A-Za-z_]\w*)")
+_SPELLINGS = re.compile(r"\s*(?:=>|==>|->|➞|→|returns)\s*")
 
 
 def parse_example(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> Example:
@@ -19,10 +20,14 @@ def parse_example(text: str, entry_point: str, parameters: tuple[str, ...] | Non
     Raises:
         SourceError: not a call of the entry point with literals and its result.
     """
-    raising = _RAISES.fullmatch(text.strip())
+    # Only what stands behind the call is a spelling of ours; inside, the same characters belong to the arguments.
+    end = max(closing_bracket(text, text.find("("), max_chars=len(text)), 0) if "(" in text else 0
+    call, rest = text[:end], text[end:]
+    raising = _RAISES.fullmatch(rest.rstrip())
     if raising is not None:
-        return Example(parse_call(raising["call"], entry_point, parameters), raises=raising["error"])
-    node = parse_expression(_SPELLINGS.sub(") == ", text, count=1))
+        return Example(parse_call(call, entry_point, parameters), raises=raising.group(1))
+    spelling = _SPELLINGS.match(rest) if call else None
+    node = parse_expression(text if spelling is None else f"{call} == {rest[spelling.end() :]}")
     is_equality = isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.Is)
     if not is_equality:
         raise SourceError(f"{text!r} is no example; write {entry_point}(...) == result")

@@ -13,11 +13,11 @@ _ATOM = re.compile(r"[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]*
 _STRING_PREFIX = re.compile(r"[bBrRuU]{0,2}(?=['\"])")
 
 
-def closing_bracket(text: str, start: int) -> int:
-    """Index just behind the bracket that closes the one at ``start``, strings respected; -1 if none does."""
+def closing_bracket(text: str, start: int, *, max_chars: int = MAX_LITERAL_CHARS) -> int:
+    """Index just behind the bracket that closes the one at ``start``, strings respected; -1 if none near does."""
     stack: list[str] = []
     position = start
-    while position < min(len(text), start + MAX_LITERAL_CHARS):
+    while position < min(len(text), start + max_chars):
         character = text[position]
         if character in "'\"":
             position = closing_quote(text, position)
