@@ -8,7 +8,7 @@ import pytest
 
 from armillary.core.errors import NotFoundError, TraceError
 from armillary.core.tasks import Example, Parameter, TaskSpec, task_to_json
-from armillary.core.trace import Trace
+from armillary.core.trace import FORMAT_VERSION, Trace
 from armillary.core.verdicts import Status, Verdict, verdict_to_json
 from armillary.verify.execution import Jail
 from armillary.verify.replay import ReplayRow, replay
@@ -46,7 +46,10 @@ class Echo:
 
 
 REFUTED, TESTED = Verdict(Status.REFUTED, seed=5), Verdict(Status.TESTED, seed=5)
-START: list[tuple[str, dict[str, Any]]] = [("header", {"seed": 5}), ("task", dict(task_to_json(TASK)))]
+START: list[tuple[str, dict[str, Any]]] = [
+    ("header", {"format": FORMAT_VERSION, "seed": 5}),
+    ("task", dict(task_to_json(TASK))),
+]
 ATTEMPTS: list[tuple[str, dict[str, Any]]] = [
     ("attempt", {"id": "a0", "code": CODES["a0"]}),
     ("verdict", {"attempt": "a0", "verdict": body(REFUTED)}),
@@ -110,7 +113,19 @@ def test_an_attempt_without_verdict_is_listed(tmp_path: Path) -> None:
             "rests on attempt a9, of which the trace holds no verdict",
         ),
         ([*ATTEMPTS, ("answer", {"attempt": None, "status": "TESTED"})], "the answer says TESTED and names no attempt"),
-        ([ATTEMPTS[1], *ANSWER], "verdict on attempt a0, which the trace does not hold"),
+        ([*ATTEMPTS, ("answer", {"attempt": None, "status": "UNKNOWN"})], "says UNKNOWN and names no attempt"),
+        ([*ATTEMPTS[1:], *ANSWER], "event 2: verdict on attempt a0, which the trace does not hold yet"),
+        (
+            [*ATTEMPTS[1::-1], *ATTEMPTS[2:], *ANSWER],
+            "event 2: verdict on attempt a0, which the trace does not hold yet",
+        ),
+        ([*ATTEMPTS, ATTEMPTS[2], *ANSWER], "event 7: attempt a1 stands here a second time"),
+        (
+            [*ATTEMPTS, ("verdict", {"attempt": "a0", "verdict": body(TESTED)}), *ANSWER],
+            "event 7: a second verdict on attempt a0",
+        ),
+        ([*ATTEMPTS, *ANSWER, *ANSWER], "event 8: answer after the answer"),
+        ([*ATTEMPTS[:3], *ANSWER, ATTEMPTS[3]], "event 6: verdict after the answer"),
     ],
 )
 def test_an_answer_must_rest_on_a_verdict(
@@ -139,8 +154,18 @@ def test_a_suspicion_that_does_not_come_back_is_a_problem(tmp_path: Path, jail: 
     [
         ([], "not the trace of a solve"),
         (START[:1], "not the trace of a solve"),
-        ([("header", {})], "no int 'seed'"),
-        ([("header", {"seed": True})], "no int 'seed'"),
+        (START[::-1], "not the trace of a solve"),
+        ([ATTEMPTS[0], *START], "not the trace of a solve"),
+        ([START[0], ATTEMPTS[0], START[1]], "not the trace of a solve"),
+        ([*START, START[0]], "event 2: a second header"),
+        ([*START, *ATTEMPTS, START[1]], "event 7: a second task"),
+        ([("header", {"seed": 5}), START[1]], "no int 'format'"),
+        (
+            [("header", {"format": FORMAT_VERSION + 1, "seed": 5}), START[1]],
+            "format 2 is not known, this version reads 1",
+        ),
+        ([("header", {"format": FORMAT_VERSION}), START[1]], "no int 'seed'"),
+        ([("header", {"format": FORMAT_VERSION, "seed": True}), START[1]], "no int 'seed'"),
         ([START[0], ("task", {})], "event 1: not a task"),
         ([*START, ("attempt", {"id": "a"})], "no str 'code'"),
         ([*START, ("attempt", {"code": "a"})], "needs the field 'id'"),

@@ -6,14 +6,14 @@ Needs no model. Only time may differ; everything else of a verdict must come out
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from armillary.core.errors import TaskFormatError, TraceError
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import TaskSpec, task_from_json
-from armillary.core.trace import TraceEvent, read_trace
+from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
 from armillary.core.verdicts import Status, Verdict, replay_form, verdict_from_json
 
 
@@ -58,13 +58,42 @@ class ReplayReport:
         return not self.problems and all(row.matches for row in self.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Record:
+    """The events of one solve. The first of its kind counts; whatever comes again or too early is a problem."""
+
     task: TaskSpec
     seed: int
-    codes: dict[str, str]
-    verdicts: dict[str, Verdict]
-    answers: tuple[tuple[str | None, str], ...]
+    codes: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    answer: tuple[str | None, str] | None = None
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, event: TraceEvent) -> None:
+        if self.answer is not None:
+            self.problems.append(f"event {event.seq}: {event.kind} after the answer")
+        elif event.kind == "attempt":
+            self._take_attempt(event)
+        elif event.kind == "verdict":
+            self._take_verdict(event)
+        elif event.kind == "answer":
+            name = None if event.body.get("attempt") is None else _id(event, "attempt")
+            self.answer = name, _field(event, "status", str)
+
+    def _take_attempt(self, event: TraceEvent) -> None:
+        name, code = _id(event, "id"), _field(event, "code", str)
+        if name in self.codes:
+            self.problems.append(f"event {event.seq}: attempt {name} stands here a second time")
+        self.codes.setdefault(name, code)
+
+    def _take_verdict(self, event: TraceEvent) -> None:
+        name, verdict = _id(event, "attempt"), verdict_from_json(event.body.get("verdict"))
+        if name not in self.codes:
+            self.problems.append(f"event {event.seq}: verdict on attempt {name}, which the trace does not hold yet")
+        elif name in self.verdicts:
+            self.problems.append(f"event {event.seq}: a second verdict on attempt {name}")
+        else:
+            self.verdicts[name] = verdict
 
 
 def replay(path: Path, verifier: Verifier, *, on_row: Callable[[ReplayRow], None] | None = None) -> ReplayReport:
@@ -82,39 +111,30 @@ def replay(path: Path, verifier: Verifier, *, on_row: Callable[[ReplayRow], None
     record = _read(path)
     rows = []
     for attempt, recorded in record.verdicts.items():
-        if attempt not in record.codes:
-            continue
         again = verifier.verify(record.task, record.codes[attempt], seed=record.seed)
         row = ReplayRow(attempt, recorded.status.value, again.status.value, _differences(recorded, again))
         rows.append(row)
         if on_row is not None:
             on_row(row)
     unjudged = tuple(attempt for attempt in record.codes if attempt not in record.verdicts)
-    problems = [*_problems(record), *_suspicion_problems(record, verifier)]
+    problems = [*record.problems, *_answer_problems(record), *_suspicion_problems(record, verifier)]
     return ReplayReport(tuple(rows), unjudged, tuple(problems))
 
 
 def _read(path: Path) -> _Record:
-    seed: int | None = None
-    task: TaskSpec | None = None
-    codes: dict[str, str] = {}
-    verdicts: dict[str, Verdict] = {}
-    answers: list[tuple[str | None, str]] = []
-    for event in read_trace(path):
-        if event.kind == "header":
-            seed = _field(event, "seed", int)
-        elif event.kind == "task":
-            task = _task(event)
-        elif event.kind == "attempt":
-            codes[_id(event, "id")] = _field(event, "code", str)
-        elif event.kind == "verdict":
-            verdicts[_id(event, "attempt")] = verdict_from_json(event.body.get("verdict"))
-        elif event.kind == "answer":
-            answered = None if event.body.get("attempt") is None else _id(event, "attempt")
-            answers.append((answered, _field(event, "status", str)))
-    if seed is None or task is None:
-        raise TraceError(f"{path}: no header or no task event; this is not the trace of a solve")
-    return _Record(task, seed, codes, verdicts, tuple(answers))
+    events = read_trace(path)
+    header, task = next(events, None), next(events, None)
+    if header is None or task is None or (header.kind, task.kind) != ("header", "task"):
+        raise TraceError(f"{path}: no header or no task event to begin with; this is not the trace of a solve")
+    version = _field(header, "format", int)
+    if version != FORMAT_VERSION:
+        raise TraceError(f"{path}: trace format {version} is not known, this version reads {FORMAT_VERSION}")
+    record = _Record(_task(task), _field(header, "seed", int))
+    for event in events:
+        if event.kind in ("header", "task"):
+            raise TraceError(f"event {event.seq}: a second {event.kind}; this is not the trace of one solve")
+        record.take(event)
+    return record
 
 
 def _task(event: TraceEvent) -> TaskSpec:
@@ -143,28 +163,25 @@ def _differences(recorded: Verdict, again: Verdict) -> tuple[str, ...]:
     return tuple(name for name in before if before[name] != after[name])
 
 
-def _problems(record: _Record) -> list[str]:
-    problems = [
-        f"verdict on attempt {name}, which the trace does not hold"
-        for name in record.verdicts
-        if name not in record.codes
-    ]
-    if not record.answers:
-        problems.append("the trace has no answer: the run was interrupted")
-    for attempt, status in record.answers:
-        verdict = None if attempt is None else record.verdicts.get(attempt)
-        if attempt is not None and verdict is None:
-            problems.append(f"the answer rests on attempt {attempt}, of which the trace holds no verdict")
-        elif verdict is not None and verdict.status.value != status:
-            problems.append(f"the answer says {status}, its attempt {attempt} was judged {verdict.status.value}")
-        elif attempt is None and status not in (Status.UNKNOWN, Status.SPEC_SUSPECT):
-            problems.append(f"the answer says {status} and names no attempt")
-    return problems
+def _answer_problems(record: _Record) -> list[str]:
+    if record.answer is None:
+        return ["the trace has no answer: the run was interrupted"]
+    attempt, status = record.answer
+    if attempt is None:
+        # Only a task that came to no attempt is answered without one.
+        is_empty = status == Status.SPEC_SUSPECT or (status == Status.UNKNOWN and not record.codes)
+        return [] if is_empty else [f"the answer says {status} and names no attempt"]
+    verdict = record.verdicts.get(attempt)
+    if verdict is None:
+        return [f"the answer rests on attempt {attempt}, of which the trace holds no verdict"]
+    if verdict.status != status:
+        return [f"the answer says {status}, its attempt {attempt} was judged {verdict.status.value}"]
+    return []
 
 
 def _suspicion_problems(record: _Record, verifier: Verifier) -> list[str]:
     """A task that was answered with a suspicion alone must be suspected again; no code is needed for that."""
-    if (None, Status.SPEC_SUSPECT.value) not in record.answers:
+    if record.answer != (None, Status.SPEC_SUSPECT.value):
         return []
     again = verifier.verify(record.task, "", seed=record.seed).status
     if again == Status.SPEC_SUSPECT:
