@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+MAX_STOP_STRINGS = 4
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
 
@@ -32,6 +33,8 @@ def serve(*replies: Reply) -> Iterator[FakeServer]:
             fake.bodies.append(json.loads(self.rfile.read(length)))
             fake.headers.append(dict(self.headers))
             reply = replies[min(len(fake.bodies), len(replies)) - 1]
+            if len(fake.bodies[-1].get("stop", [])) > MAX_STOP_STRINGS:
+                reply = refuses(400, b'{"error": {"message": "stop: at most 4 strings"}}')
             try:
                 reply(self)
                 self.wfile.flush()

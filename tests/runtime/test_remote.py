@@ -66,6 +66,51 @@ def test_options_that_some_servers_refuse_are_sent_only_when_they_matter() -> No
     assert names <= set(server.bodies[1])
 
 
+MANY_STOPS = ("one", "two", "three", "four", "five")
+
+
+def asking(*stop: str) -> Request:
+    return Request(ASK.messages, Sampling(max_tokens=9, stop=stop))
+
+
+def test_a_server_is_sent_no_more_stop_strings_than_it_takes() -> None:
+    with serve(answers("x")) as server:
+        list(generator(server).stream(asking(*MANY_STOPS)))
+    assert server.bodies[0]["stop"] == list(MANY_STOPS[:4])
+
+
+@pytest.mark.parametrize("pieces", [("1 five 2",), ("1 fi", "ve 2"), ("1 ", "f", "i", "v", "e", " 2")])
+def test_every_stop_string_ends_the_text_however_it_was_cut(pieces: tuple[str, ...]) -> None:
+    events = run(streams(*map(chunk, pieces), chunk(reason="length")), request=asking(*MANY_STOPS))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    assert (text_of(events), last.reason) == ("1 ", "stop")
+
+
+def test_what_only_began_like_a_stop_string_is_shown_at_the_end() -> None:
+    assert text_of(run(streams(chunk("1 fi"), chunk(reason="stop")), request=asking("five"))) == "1 fi"
+    assert text_of(run(streams(chunk("1 fi"), is_done=False), request=asking("five"))) == "1 fi"
+
+
+def test_a_stop_string_among_tokens_of_one_piece_drops_those_after_it() -> None:
+    tokens = [{"token": token, "logprob": -1.0} for token in ("a", "END", "b")]
+    event = chunk("aENDb", choice={"logprobs": {"content": tokens}})
+    events = run(streams(event), request=asking("END"))
+    assert events == [Token(0, "a", logprob=-1.0), Token(0, "", logprob=-1.0), Finished(0, "stop", Usage(0, 2))]
+
+
+def test_a_stop_string_closes_the_connection_to_a_server_that_goes_on() -> None:
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        start(handler)
+        while True:
+            send(handler, chunk("five"))
+            time.sleep(0.005)
+
+    with serve(reply) as server:
+        assert text_of(list(generator(server).stream(asking("five")))) == ""
+        assert server.was_cut.wait(5)
+
+
 def test_without_a_key_no_authorization_is_sent() -> None:
     with serve(answers("x")) as server:
         list(RemoteGenerator(server.url, "coder").stream(ASK))

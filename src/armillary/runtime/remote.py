@@ -1,6 +1,7 @@
 """Let any OpenAI-compatible server stand in for our engine: ``/v1/chat/completions``, streamed.
 
-One request per candidate, one after the other, because many servers ignore ``n``. Token ids are not known here.
+One request per candidate, one after the other, because many servers ignore ``n``. Token ids are not known here. All
+stop strings are applied here, because a server takes only a few.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from armillary.core.errors import RemoteAuthError, RemoteError
 from armillary.core.messages import Event, Finished, FinishReason, ModelIdentity, Request, Token, Usage
 
+if TYPE_CHECKING:
+    from armillary.engine.text_stream import TextStream
+
 MAX_LINE_BYTES = 1 << 20
 MAX_ERROR_BYTES = 1 << 16
 MAX_ERROR_CHARS = 300
+# More are refused by OpenAI's own server, and by others that follow it.
+MAX_STOP_STRINGS = 4
 BUSY_STATUSES = (429, 503)
 FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -111,15 +117,17 @@ class RemoteGenerator:
                 yield from self._stream_candidate(client, request, candidate)
 
     def _stream_candidate(self, client: httpx.Client, request: Request, candidate: int) -> Iterator[Event]:
+        from armillary.engine.text_stream import TextStream
+
         body = json.dumps(_request_to_json(self._model, request, candidate)).encode()
         response = self._open(client, body)
-        answer = _Answer(candidate)
+        answer = _Answer(candidate, TextStream(request.sampling.stop))
         try:
             yield from answer.read(response, time.monotonic() + self._limits.answer_s)
         except httpx.HTTPError as error:
-            yield answer.end("error", self._shown(f"the connection broke: {error or type(error).__name__}"))
+            yield from answer.end("error", self._shown(f"the connection broke: {error or type(error).__name__}"))
         except _ProtocolError as error:
-            yield answer.end("error", self._shown(str(error)))
+            yield from answer.end("error", self._shown(str(error)))
         finally:
             response.close()
 
@@ -172,12 +180,13 @@ class _Answer:
     """What one candidate has sent so far."""
 
     candidate: int
+    text: TextStream
     num_pieces: int = 0
     reason: FinishReason | None = None
     usage: Usage | None = None
 
     def read(self, response: httpx.Response, deadline_s: float) -> Iterator[Event]:
-        """Yield tokens up to the end of the stream, then the last event."""
+        """Yield tokens up to a stop string or the end of the stream, then the last event."""
         for line in _lines(response, deadline_s):
             payload = _payload(line)
             if payload is None:
@@ -186,14 +195,20 @@ class _Answer:
                 self.reason = self.reason or "stop"
                 break
             yield from self._take(_parse(payload))
+            if self.text.is_stopped:
+                self.reason = "stop"
+                break
         if self.reason is None:
             raise _ProtocolError("the stream was cut before its end")
-        yield self.end(self.reason)
+        yield from self.end(self.reason)
 
-    def end(self, reason: FinishReason, problem: str = "") -> Finished:
-        """The last event; without a bill from the server every piece counts as one token."""
+    def end(self, reason: FinishReason, problem: str = "") -> Iterator[Event]:
+        """What was held back, then the last event; without a bill from the server every piece counts as one token."""
+        rest = self.text.flush()
+        if rest:
+            yield Token(self.candidate, rest)
         usage = self.usage or Usage(completion_tokens=self.num_pieces)
-        return Finished(self.candidate, reason, usage, problem)
+        yield Finished(self.candidate, reason, usage, problem)
 
     def _take(self, chunk: dict[str, Any]) -> Iterator[Token]:
         if "error" in chunk:
@@ -207,6 +222,8 @@ class _Answer:
             if not isinstance(choice, dict):
                 raise _ProtocolError("a choice is not an object")
             yield from self._tokens(choice)
+            if self.text.is_stopped:
+                return
             self._note_end(choice.get("finish_reason"))
 
     def _tokens(self, choice: dict[str, Any]) -> Iterator[Token]:
@@ -218,7 +235,10 @@ class _Answer:
             raise _ProtocolError("a piece of the answer is not text")
         for piece, logprob in _split_by_logprobs(text, choice.get("logprobs")):
             self.num_pieces += 1
-            yield Token(self.candidate, piece, logprob=logprob)
+            # A lone half of a surrogate pair, which JSON can carry, becomes U+FFFD.
+            yield Token(self.candidate, self.text.push(piece.encode("utf-8", "surrogatepass")), logprob=logprob)
+            if self.text.is_stopped:
+                return
 
     def _note_end(self, reason: object) -> None:
         if reason is None:
@@ -242,7 +262,7 @@ def _request_to_json(model: str, request: Request, candidate: int) -> dict[str, 
     }
     # Not every server knows these; one that does not refuses the request, so they are sent only when they matter.
     optional: dict[str, Any] = {
-        "stop": list(sampling.stop),
+        "stop": list(sampling.stop[:MAX_STOP_STRINGS]),
         "top_k": sampling.top_k,
         "min_p": sampling.min_p,
         "repetition_penalty": sampling.repetition_penalty if sampling.repetition_penalty != 1.0 else None,
