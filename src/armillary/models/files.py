@@ -1,6 +1,7 @@
 """Put a model file in place so that it is whole or absent: lock, hash, temporary name, sync, rename.
 
-Knows nothing about where the bytes come from.
+Knows nothing about where the bytes come from. Hashes are noted in a folder of our own: what lies beside a file may be
+as foreign as the file.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from armillary.core.errors import DiskSpaceError, IntegrityError
+from armillary.core.settings import load_settings
 
 CHUNK_BYTES = 1 << 20
+NOTES_FOLDER = "hashes"
 FULL_DISK_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -96,17 +99,28 @@ def write_checked(chunks: Iterable[bytes], target: Path, temporary: Path, sha256
         _sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
-    _remember(target, sha256)
 
 
-def file_sha256(path: Path) -> str:
-    """Hash of a file, remembered in a small file beside it until its size or time changes."""
-    known = _recall(path)
+def file_sha256(path: Path, notes: Path | None = None) -> str:
+    """Hash of a file, noted until the file changes; one that changes while it is read is not noted.
+
+    Args:
+        path: any file.
+        notes: folder of the notes, which only we write; ``<home>/hashes`` of the settings by default.
+
+    Raises:
+        SettingsError: no folder was given and the settings cannot be read.
+    """
+    note = _note(path, notes or load_settings().home / NOTES_FOLDER)
+    known = _recall(note, path.stat())
     if known:
         return known
     with path.open("rb") as file:
+        before = os.fstat(file.fileno())
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    _remember(path, sha256)
+        after = os.fstat(file.fileno())
+    if _fingerprint(before) == _fingerprint(after):
+        _remember(note, after, sha256)
     return sha256
 
 
@@ -117,32 +131,39 @@ def read_chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _memory(path: Path) -> Path:
-    return path.with_name(path.name + ".json")
+def _note(path: Path, notes: Path) -> Path:
+    """Named by the place alone, so that any two files have two notes."""
+    return notes / f"{hashlib.sha256(os.fsencode(path.absolute())).hexdigest()}.json"
 
 
-def _fingerprint(path: Path) -> dict[str, int]:
-    status = path.stat()
-    return {"num_bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+def _fingerprint(status: os.stat_result) -> dict[str, int]:
+    """What differs after any change: unlike the time of the last change, that of the status cannot be set back."""
+    return {
+        "num_bytes": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "ctime_ns": status.st_ctime_ns,
+        "device": status.st_dev,
+        "inode": status.st_ino,
+    }
 
 
-def _recall(path: Path) -> str:
+def _recall(note: Path, status: os.stat_result) -> str:
     try:
-        noted = json.loads(_memory(path).read_text(encoding="utf-8"))
+        noted = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
     if not isinstance(noted, dict) or not isinstance(noted.get("sha256"), str):
         return ""
-    return noted["sha256"] if noted == _fingerprint(path) | {"sha256": noted["sha256"]} else ""
+    return noted["sha256"] if noted == _fingerprint(status) | {"sha256": noted["sha256"]} else ""
 
 
-def _remember(path: Path, sha256: str) -> None:
+def _remember(note: Path, status: os.stat_result, sha256: str) -> None:
     """Note the hash; it only saves time, so a folder that cannot be written simply has no note."""
-    temporary = _memory(path).with_suffix(f".{os.getpid()}")
-    note = json.dumps(_fingerprint(path) | {"sha256": sha256})
+    temporary = note.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
-        temporary.write_text(note, encoding="utf-8")
-        temporary.replace(_memory(path))
+        note.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(_fingerprint(status) | {"sha256": sha256}), encoding="utf-8")
+        temporary.replace(note)
     with contextlib.suppress(OSError):
         temporary.unlink(missing_ok=True)
 

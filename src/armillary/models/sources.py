@@ -47,7 +47,7 @@ def space_needed(source: str, entry: RegistryEntry, folder: Path) -> int:
         return 2 * entry.num_bytes
     if source != "pypi":
         return entry.num_bytes
-    missing = [item.num_bytes for item in entry.carriers if not _holds(folder / f"{item.package}.whl", item)]
+    missing = [item.num_bytes for item in entry.carriers if not _holds(_wheel(folder, item), item)]
     return entry.num_bytes + sum(missing) + max(missing, default=0)  # pip copies each wheel once
 
 
@@ -72,6 +72,23 @@ def open_source(source: str, entry: RegistryEntry, folder: Path, report: Report)
     return read_chunks(_from_path(entry, Path(source).expanduser()))
 
 
+def discard_pieces(source: str, entry: RegistryEntry, folder: Path) -> None:
+    """Remove the pieces that this source has brought into ``folder``, and no other's."""
+    if source == "pypi":
+        for carrier in entry.carriers:
+            _wheel(folder, carrier).unlink(missing_ok=True)
+    elif source == "hub" and _hub_folder(folder).exists():
+        shutil.rmtree(_hub_folder(folder))
+
+
+def _wheel(folder: Path, carrier: Carrier) -> Path:
+    return folder / f"{carrier.package}.whl"
+
+
+def _hub_folder(folder: Path) -> Path:
+    return folder / "hub"
+
+
 def _from_path(entry: RegistryEntry, place: Path) -> Path:
     members = [Path(carrier.member).name for carrier in entry.carriers if len(entry.carriers) == 1]
     names = [entry.file_name, *([entry.hub.file] if entry.hub else []), *members]
@@ -93,7 +110,7 @@ def _from_hub(entry: RegistryEntry, folder: Path, report: Report) -> Path:
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     try:
         with full_disk_explained(folder):
-            return _download_from_hub(entry.hub, folder / "hub", report)
+            return _download_from_hub(entry.hub, _hub_folder(folder), report)
     except DiskSpaceError:
         raise
     except Exception as error:  # the classes of its transport's errors change from version to version
@@ -131,7 +148,7 @@ def _download_from_hub(source: HubFile, folder: Path, report: Report) -> Path:
 def _from_index(entry: RegistryEntry, folder: Path, report: Report) -> Iterator[bytes]:
     for stale in folder.glob("incoming-*"):  # left by a process that was killed
         shutil.rmtree(stale, ignore_errors=True)
-    wheels = [folder / f"{carrier.package}.whl" for carrier in entry.carriers]
+    wheels = [_wheel(folder, carrier) for carrier in entry.carriers]
     num_arrived = 0
     for carrier, wheel in zip(entry.carriers, wheels, strict=True):
         if not _holds(wheel, carrier):
