@@ -8,7 +8,7 @@ import pytest
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import Parameter, Predicate, TaskSpec
 from armillary.verify.execution import Jail
-from armillary.verify.oracles import MAX_HASHED_MEMBERS, Contract, DifferentialOracle, PropertyOracle
+from armillary.verify.oracles import MAX_HASHED_MEMBERS, Contract, DifferentialOracle, Finding, PropertyOracle, Unjudged
 from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
 
 
@@ -20,12 +20,18 @@ def predicates(*texts: str) -> tuple[Predicate, ...]:
     return tuple(map(Predicate, texts))
 
 
-def judge(jail: Jail, spec: TaskSpec, code: str, *inputs: Any) -> list[dict[str, tuple[str, str] | None]]:
+def judge(jail: Jail, spec: TaskSpec, code: str, *inputs: Any) -> list[dict[str, Any]]:
+    """For each input: promise -> None where it holds, (expected, actual) where broken, a reason where not judged."""
     oracle = DifferentialOracle(spec, jail, code) if spec.reference else PropertyOracle(spec, jail, code)
-    return [
-        {name: None if item is None else (item.expected, item.actual) for name, item in row.items()}
-        for row in oracle.judge([(item,) for item in inputs])
-    ]
+    rows = oracle.judge([(item,) for item in inputs])
+    assert all(set(row) == {item.id for item in oracle.promises} for row in rows)
+    return [{name: shown(item) for name, item in row.items()} for row in rows]
+
+
+def shown(item: Finding | Unjudged | None) -> Any:
+    if item is None:
+        return None
+    return (item.expected, item.actual) if isinstance(item, Finding) else item.reason
 
 
 def test_requires_admit_only_what_satisfies_all_of_them(jail: Jail) -> None:
@@ -51,9 +57,16 @@ def test_a_predicate_that_fails_on_a_result_breaks_the_promise(jail: Jail) -> No
     assert row["ensures[0]"][1].startswith("result is None, on which the predicate raised TypeError")
 
 
-def test_a_predicate_without_an_answer_says_nothing(jail: Jail) -> None:
+def test_a_predicate_without_an_answer_is_unjudged(jail: Jail) -> None:
     spec = task(ensures=predicates("sum(1 for _ in range(10 ** 9)) > x", "result == x"))
-    assert judge(jail, spec, "def f(x): return x", 1) == [{"ensures[1]": None}]
+    reason = "its predicate: no answer within the time limit"
+    assert judge(jail, spec, "def f(x): return x", 1) == [{"ensures[0]": reason, "ensures[1]": None}]
+
+
+def test_a_condition_of_raises_without_an_answer_judges_nothing(jail: Jail) -> None:
+    spec = task(raises=(("ValueError", "sum(1 for _ in range(10 ** 9)) > x"),), ensures=predicates("result == x"))
+    [row] = judge(jail, spec, "def f(x): raise ValueError", 1)
+    assert set(row.values()) == {"a condition of raises gave no answer"}
 
 
 def test_an_exception_breaks_every_ensures(jail: Jail) -> None:
@@ -65,27 +78,42 @@ def test_the_demanded_exception_must_come_and_only_then(jail: Jail) -> None:
     spec = task(raises=(("ValueError", "x < 0"),), ensures=predicates("result == x"))
     code = "def f(x):\n    if x in (-1, 1): raise ValueError('no')\n    return x"
     rows = judge(jail, spec, code, -1, -2, 1, 2)
-    assert rows[0] == {"raises[ValueError]": None}
-    assert rows[1] == {"raises[ValueError]": ("raises ValueError", "-2")}
-    assert rows[2] == {"raises[ValueError]": ("raises ValueError only if x < 0", "raised ValueError: no")}
-    assert rows[3] == {"ensures[0]": None}
+    assert rows[0] == {"raises[ValueError]": None, "ensures[0]": "an exception is demanded"}
+    assert rows[1] == {"raises[ValueError]": ("raises ValueError", "-2"), "ensures[0]": "an exception is demanded"}
+    assert rows[2]["raises[ValueError]"] == ("raises ValueError only if x < 0", "raised ValueError: no")
+    assert rows[3] == {"raises[ValueError]": "its condition is false", "ensures[0]": None}
 
 
-def test_another_exception_without_ensures_says_nothing(jail: Jail) -> None:
-    assert judge(jail, task(raises=(("ValueError", "x < 0"),)), "def f(x): return 1 / x", 0) == [{}]
+@pytest.mark.parametrize("code", ["def f(x): return 1 / x", "def f(x):\n    while True: pass"])
+def test_what_no_clause_demands_breaks_raises_where_no_ensures_promises_a_result(jail: Jail, code: str) -> None:
+    [row] = judge(jail, task(raises=(("ValueError", "x < 0"),)), code, 0)
+    assert row["raises[ValueError]"][0] == "raises ValueError only if x < 0"
 
 
 def test_a_call_that_never_ends_breaks_the_promise_and_is_marked_slow(jail: Jail) -> None:
     oracle = PropertyOracle(task(ensures=predicates("result == x")), jail, "def f(x):\n    while x: pass\n    return x")
     slow = oracle.judge([(0,), (1,)])[1]["ensures[0]"]
-    assert slow is not None
+    assert isinstance(slow, Finding)
     assert slow.is_slow
     assert slow.actual == "no answer within the time limit"
 
 
-def test_calls_that_were_skipped_say_nothing(jail: Jail) -> None:
+def test_calls_that_were_skipped_are_unjudged(jail: Jail) -> None:
     rows = judge(jail, task(ensures=predicates("True")), "import os\ndef f(x): os._exit(1)", *range(5))
-    assert [len(row) for row in rows] == [1, 1, 1, 0, 0]
+    broken = ("True", "the process ended itself")
+    assert [row["ensures[0]"] for row in rows] == [broken, broken, broken, "not run", "not run"]
+
+
+def test_laws_and_references_are_unjudged_where_calls_were_skipped(jail: Jail) -> None:
+    code = "import os\ndef f(x): os._exit(1)"
+    assert judge(jail, task(laws=predicates("f(x) > x")), code, *range(5))[4] == {"laws[0]": "not run"}
+    assert judge(jail, task(reference="def f(x): return x"), code, *range(5))[4] == {"reference": "not run"}
+
+
+def test_a_reference_without_an_answer_leaves_the_input_unjudged(jail: Jail) -> None:
+    reference = "def f(x):\n    while x: pass\n    return x"
+    [row] = judge(jail, task(reference=reference), "def f(x): return x", 1)
+    assert row == {"reference": "the reference: no answer within the time limit"}
 
 
 def test_an_equality_law_is_compared_by_value_outside_of_the_jail(jail: Jail) -> None:
@@ -107,28 +135,69 @@ def test_another_law_is_a_claim(jail: Jail) -> None:
     assert broken == {"laws[0]": ("f(x) > x", "the law does not hold")}
 
 
-def test_a_law_says_nothing_where_a_side_raises(jail: Jail) -> None:
-    assert judge(jail, task(laws=predicates("f(x) == f(x)")), "def f(x): raise KeyError", 1) == [{}]
+def test_a_law_is_unjudged_where_a_side_raises(jail: Jail) -> None:
+    rows = judge(jail, task(laws=predicates("f(x) == f(x)")), "def f(x): raise KeyError", 1)
+    assert rows == [{"laws[0]": "a side raised KeyError"}]
+
+
+def test_a_law_does_not_speak_of_inputs_that_must_raise(jail: Jail) -> None:
+    spec = task(laws=predicates("f(x) == x"), raises=(("ValueError", "x < 0"),))
+    [row] = judge(jail, spec, "def f(x):\n    if x < 0: raise ValueError\n    return x", -1)
+    assert row == {"laws[0]": "an exception is demanded", "raises[ValueError]": None}
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "def sorted(xs): return 0",
+        "def len(xs): return 0",
+        "globals()['sorted'] = globals()['len'] = lambda xs: 0",
+        "import sys\nbuiltins = sys.modules['builtins']\nbuiltins.sorted = lambda xs: 0",
+        "import math\nmath.floor = lambda x: 0\ndef sorted(xs): return 0\ndef len(xs): return 0",
+    ],
+)
+def test_a_law_reads_nothing_of_the_candidate_but_its_entry_point(jail: Jail, forgery: str) -> None:
+    laws = predicates(
+        "sorted([f(x)]) == sorted([math.floor(x + 0.5)])", "len([f(x)] * x) == x", "sorted([x]) == [f(x)]"
+    )
+    [row] = judge(jail, task(laws=laws), f"{forgery}\ndef f(x): return x + 1", 3)
+    assert (row["laws[0]"], row["laws[1]"], row["laws[2]"]) == (
+        ("sorted([f(x)]) == sorted([math.floor(x + 0.5)])", "[4] != [3]"),
+        None,
+        ("sorted([x]) == [f(x)]", "[3] != [4]"),
+    )
+
+
+def test_an_entry_point_may_bear_the_name_of_a_builtin(jail: Jail) -> None:
+    spec = TaskSpec("p", "sum", parameters=(Parameter("x", "int"),), laws=predicates("sum(x) == x + 1"))
+    assert judge(jail, spec, "def sum(x): return x + 1", 3) == [{"laws[0]": None}]
 
 
 def test_laws_are_left_where_ensures_are_broken_already(jail: Jail) -> None:
     spec = task(ensures=predicates("result == x"), laws=predicates("f(x) == 0"))
-    assert judge(jail, spec, "def f(x): return 1", 2) == [{"ensures[0]": ("result == x", "result is 1")}]
+    [row] = judge(jail, spec, "def f(x): return 1", 2)
+    assert row == {"ensures[0]": ("result == x", "result is 1"), "laws[0]": "another promise is broken already"}
 
 
-def test_a_program_that_does_not_load_with_its_laws_is_not_judged(
-    scripted: Any, result: Callable[..., JailResult]
+@pytest.mark.parametrize(
+    ("spec", "promise", "culprit"),
+    [
+        (task(laws=predicates("f(x) == 0")), "laws[0]", "the code"),
+        (task(ensures=predicates("result == 0")), "ensures[0]", "the code"),
+        (task(reference="def f(x): return 1"), "reference", "the reference"),
+    ],
+)
+def test_a_program_that_does_not_load_is_not_judged(
+    scripted: Any, result: Callable[..., JailResult], spec: TaskSpec, promise: str, culprit: str
 ) -> None:
     jail = scripted(lambda source, calls, run: result([Outcome("missing")] * len(calls), load_error="E: no"))
-    spec = task(laws=predicates("f(x) == 0"))
-    assert judge(jail, spec, "", 1) == [{}]
-    assert judge(jail, task(reference="def f(x): return 1"), "", 1) == [{}]
+    assert judge(jail, spec, "", 1) == [{promise: f"{culprit} loads now and then: E: no"}]
 
 
 def test_the_reference_decides_where_it_returns(jail: Jail) -> None:
     spec = task(reference="def f(x): return 10 // x", returns="int")
     rows = judge(jail, spec, "def f(x): return 10 // x if x < 3 else 'odd'", 0, 1, 5)
-    assert rows == [{}, {"reference": None}, {"reference": ("2", "'odd'")}]
+    assert [row["reference"] for row in rows] == ["the reference raises", None, ("2", "'odd'")]
 
 
 def test_an_exception_where_the_reference_returns_is_broken(jail: Jail) -> None:
@@ -156,7 +225,7 @@ def test_a_result_with_too_many_hashed_members_is_not_built(jail: Jail) -> None:
     spec = task(ensures=predicates("len(result) == 3"))
     code = "def f(x): return [{i: (i,) for i in range(x)}, {1}, frozenset()]"
     rows = judge(jail, spec, code, 5, MAX_HASHED_MEMBERS + 1)
-    assert rows == [{"ensures[0]": None}, {}]
+    assert rows == [{"ensures[0]": None}, {"ensures[0]": "its result is too large to be judged"}]
 
 
 def test_a_value_in_another_spelling_than_is_written_breaks_the_promise(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -158,6 +159,64 @@ def test_a_clause_that_no_input_met_is_named(verifier: CodeVerifier) -> None:
     verdict = verifier.verify(spec, "def f(x): return x")
     assert verdict.status == Status.TESTED
     assert verdict.reason.endswith("; raises[ValueError] was not tested by any input")
+
+
+PRIME = plain(
+    requires=(Predicate("2 <= x <= 10"),),
+    ensures=(Predicate("result >= x"), Predicate("all(result % d for d in range(2, result))")),
+)
+SET = plain(annotation="list[int]", ensures=(Predicate("result == set(x)"),))
+BACK = plain(annotation="list[int]", laws=(Predicate("f(f(x)) == x"),))
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "reason"),
+    [
+        (SET, "def f(x): return set(x) if len(x) < 3 else set(range(2001))", "its result is too large to be judged"),
+        (PRIME, "def f(x): return {8: 11, 2: 2, 3: 3, 10: 11}.get(x, 10**15 + 37)", "its predicate: "),
+        (BACK, "def f(x):\n    if x: raise KeyError\n    return []", "a side raised KeyError"),
+    ],
+    ids=["too large", "no answer", "law raises"],
+)
+def test_what_is_judged_on_few_inputs_only_is_not_tested(
+    verifier: CodeVerifier, spec: TaskSpec, code: str, reason: str
+) -> None:
+    verdict = verifier.verify(spec, code)
+    assert verdict.status == Status.UNKNOWN
+    assert re.search(r"(ensures|laws)\[\d\] could be judged on only \d+ of \d+ inputs: " + reason, verdict.reason)
+    assert not {check.level for check in verdict.checks if check.id in verdict.reason}
+
+
+def test_a_few_inputs_that_could_not_be_judged_are_named(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(BACK, "def f(x):\n    return x[::-1] if x != [0] else 1 / 0")
+    assert verdict.status == Status.TESTED
+    assert re.search(
+        r"; laws\[0\] could not be judged on \d of \d+ inputs: a side raised ZeroDivisionError$", verdict.reason
+    )
+
+
+def test_the_reference_may_still_refute_what_properties_could_not_judge(verifier: CodeVerifier) -> None:
+    code = "def f(x): return set(x) if len(x) < 3 else set(range(2001))"
+    verdict = verifier.verify(replace(SET, reference="def f(x): return set(x)"), code)
+    assert verdict.status == Status.REFUTED
+
+
+def test_the_least_tested_promise_is_the_one_that_counts(verifier: CodeVerifier) -> None:
+    spec = plain(ensures=(Predicate("result == x"),), reference="def f(x): return x if x > 0 else 1 / 0")
+    verdict = verifier.verify(spec, "def f(x): return x")
+    fewest = min(check.num_inputs for check in verdict.checks if check.level in ("property", "differential"))
+    assert fewest < 60
+    assert verdict.reason == f"passed {fewest} generated inputs (seed 0)"
+
+
+def test_code_that_stops_loading_under_way_gets_no_verdict(scripted: Any, result: Callable[..., JailResult]) -> None:
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        is_late = bool(calls) and source.startswith("def f(x)")
+        return result([Outcome("returned", True)] * len(calls), load_error="E: late" if is_late else "")
+
+    spec = plain(ensures=(Predicate("True"),))
+    verdict = CodeVerifier(scripted(script), num_inputs=20).verify(spec, "def f(x): return x")
+    assert (verdict.status, verdict.reason) == (Status.UNKNOWN, "the code loads now and then: E: late")
 
 
 @pytest.mark.parametrize(

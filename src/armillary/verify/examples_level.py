@@ -30,13 +30,16 @@ class ExamplesResult:
 def judge_examples(jail: Jail, task: TaskSpec, code: str, *, seed: int = 0) -> ExamplesResult:
     """Run all examples; those that a model wrote are reported but refute nothing."""
     calls = [Call(task.entry_point, example.arguments) for example in task.examples]
-    found = run_calls(jail, code, calls, seed=seed).observations
+    execution = run_calls(jail, code, calls, seed=seed)
+    if execution.load_error:
+        return ExamplesResult((), flaky=f"the code loads now and then: {execution.load_error}")
+    found = execution.observations
     checks = tuple(
         Check(
             id=f"examples[{index}]",
             level="examples",
             origin=example.origin,
-            passed=index < len(found) and meets(example, found[index], task.returns),
+            passed=meets(example, found[index], task.returns),
             text=f"{render_call(task.entry_point, example.arguments)} == {expectation(example)}"
             if not example.raises
             else f"{render_call(task.entry_point, example.arguments)} {expectation(example)}",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from armillary.core.tasks import TaskSpec
 from armillary.verify.domains import contains, parameter_domains
 from armillary.verify.generate import Arguments, generate_inputs
-from armillary.verify.oracles import Contract, Finding, Oracle
+from armillary.verify.oracles import Contract, Finding, Oracle, Unjudged
 from armillary.verify.shrink import shrink, weight
 
 NUM_INPUTS = 200
@@ -34,14 +34,37 @@ class SearchResult:
     """What a search found.
 
     Attributes:
-        num_tried: promise id -> inputs that said something about it.
+        num_judged: promise id -> inputs on which it held or was broken.
+        unjudged: promise id -> reason -> inputs of which it speaks but on which it could not be judged.
         breach: None when every promise held, or when what broke one did not do so again.
         flaky_id: the promise that was broken once and held when the same input was run again, or empty.
+        load_error: why a program that had loaded before did not load for a batch, or empty.
     """
 
-    num_tried: Mapping[str, int] = field(default_factory=dict)
+    num_judged: Mapping[str, int] = field(default_factory=dict)
+    unjudged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     breach: Breach | None = None
     flaky_id: str = ""
+    load_error: str = ""
+
+
+class _Tally:
+    """Counts what was judged, and why the rest was not."""
+
+    def __init__(self) -> None:
+        self.num_judged: Counter[str] = Counter()
+        self.unjudged: dict[str, Counter[str]] = {}
+        self.load_error = ""
+
+    def add(self, name: str, judged: Finding | Unjudged | None) -> None:
+        if not isinstance(judged, Unjudged):
+            self.num_judged[name] += 1
+        elif not judged.is_outside:
+            self.unjudged.setdefault(name, Counter())[judged.reason] += 1
+            self.load_error = self.load_error or (judged.reason if judged.is_unloaded else "")
+
+    def result(self) -> SearchResult:
+        return SearchResult(dict(self.num_judged), self.unjudged, load_error=self.load_error)
 
 
 def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: int) -> list[Arguments]:
@@ -60,22 +83,24 @@ def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: i
 
 def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[Arguments]) -> SearchResult:
     """Judge the inputs batch by batch until one breaks a promise."""
-    num_tried: Counter[str] = Counter()
+    tally = _Tally()
     for start in range(0, len(inputs), INPUTS_PER_BATCH):
         batch = inputs[start : start + INPUTS_PER_BATCH]
         broken: list[Breach] = []
         for arguments, judgement in zip(batch, oracle.judge(batch), strict=True):
-            num_tried.update(judgement.keys())
-            broken += [Breach(name, arguments, finding) for name, finding in judgement.items() if finding is not None]
+            for name, judged in judgement.items():
+                tally.add(name, judged)
+                if isinstance(judged, Finding):
+                    broken.append(Breach(name, arguments, judged))
         if broken:
             smallest = min(broken, key=lambda breach: weight(breach.arguments))
-            return _confirmed(task, oracle, contract, smallest, dict(num_tried))
-    return SearchResult(dict(num_tried))
+            return _confirmed(task, oracle, contract, smallest, tally.result())
+        if tally.load_error:
+            break
+    return tally.result()
 
 
-def _confirmed(
-    task: TaskSpec, oracle: Oracle, contract: Contract, found: Breach, num_tried: Mapping[str, int]
-) -> SearchResult:
+def _confirmed(task: TaskSpec, oracle: Oracle, contract: Contract, found: Breach, result: SearchResult) -> SearchResult:
     arguments, name = found.arguments, found.promise_id
     domains = parameter_domains(task)
 
@@ -84,12 +109,12 @@ def _confirmed(
         allowed = [inside and admitted for inside, admitted in zip(allowed, contract.admits(batch), strict=True)]
         tried = [item for item, is_allowed in zip(batch, allowed, strict=True) if is_allowed]
         judged = iter(oracle.judge(tried) if tried else [])
-        return [is_allowed and next(judged).get(name) is not None for is_allowed in allowed]
+        return [is_allowed and isinstance(next(judged)[name], Finding) for is_allowed in allowed]
 
     # The smallest first; the original too, should the smaller one have failed only in company.
     shrunk = arguments if found.finding.is_slow else shrink(arguments, fails)
     for candidate in (shrunk, arguments):
-        finding = oracle.judge([candidate])[0].get(name)
-        if finding is not None:
-            return SearchResult(num_tried, Breach(name, candidate, finding))
-    return SearchResult(num_tried, flaky_id=name)
+        finding = oracle.judge([candidate])[0][name]
+        if isinstance(finding, Finding):
+            return replace(result, breach=Breach(name, candidate, finding))
+    return replace(result, flaky_id=name)

@@ -3,18 +3,21 @@
 How each kind of evidence is gathered:
 
 * ``requires``, ``raises`` and ``ensures`` are evaluated in a jail of their own, on what left the candidate's jail.
-* A law calls the candidate and runs in its jail. Of ``left == right`` only the two values come from there and are
-  compared here, so a patched ``==`` gains nothing; any other law is a bool that the candidate's process made, which
-  a program that fights the check could forge. Examples, ``ensures`` and references cannot be forged like that.
-* An exception counts against the program where ``ensures`` promises a result, where ``raises`` allows another one
-  only, or where the reference returned; laws say nothing about inputs on which a side raises.
+* A law calls the candidate and runs in its process, but reads only the entry point from the candidate: the functions
+  that predicates may use are bound before the candidate loads, in another namespace. Of ``left == right`` only the
+  two values come from there and are compared here, so a patched ``==`` gains nothing; any other law is a bool that
+  the candidate's process made, which a program that looks for its judge in memory could still forge. Examples,
+  ``ensures`` and references cannot be forged like that.
+* An exception counts against the program where ``ensures`` promises a result, where no clause of ``raises`` demands
+  it, or where the reference returned; a law cannot be judged on an input on which a side raises.
 * A call that does not end within the sandbox's limit, or that ends its process, breaks every promise about its input:
   nothing could be said of the answer. Bound the inputs of a task whose honest answers are slow.
+* What cannot be judged is said to be so, with the reason: every promise stands in every judgement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -23,7 +26,7 @@ from armillary.core.tasks import TaskSpec
 from armillary.core.values import Json, decode
 from armillary.core.verdicts import CheckOrigin, Level
 from armillary.verify.comparison import equal_by_value, kind_and_body, matches
-from armillary.verify.execution import Jail, Observation, run_calls
+from armillary.verify.execution import Execution, Jail, Observation, run_calls
 from armillary.verify.generate import Arguments
 from armillary.verify.predicates import contract_source, equality_sides, law_name, law_source
 from armillary.verify.sandbox.outcomes import Call
@@ -40,6 +43,11 @@ class Promise:
     origin: CheckOrigin
     text: str
 
+    @property
+    def is_hard(self) -> bool:
+        """Whether it was not a model that made it."""
+        return self.origin != "model"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -54,8 +62,25 @@ class Finding:
     is_slow: bool = False
 
 
-# For one input: promise id -> how it is broken, or None where it holds; absent where the input says nothing.
-Judgement: TypeAlias = Mapping[str, Finding | None]
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """Why nothing is said of a promise about an input.
+
+    Attributes:
+        is_outside: the promise does not speak of this input, so that nothing is missing.
+        is_unloaded: the program, which loaded before, did not load this time.
+    """
+
+    reason: str
+    is_outside: bool = False
+    is_unloaded: bool = False
+
+
+# For one input: the id of every promise -> how it is broken, why it is not judged, or None where it holds.
+Judgement: TypeAlias = Mapping[str, Finding | Unjudged | None]
+Row: TypeAlias = dict[str, Finding | Unjudged | None]
+
+TOO_LARGE = Unjudged("its result is too large to be judged")
 
 
 class Oracle(Protocol):
@@ -67,7 +92,7 @@ class Oracle(Protocol):
         ...
 
     def judge(self, inputs: Sequence[Arguments]) -> list[Judgement]:
-        """One judgement per input."""
+        """One judgement per input, each with all promises."""
         ...
 
 
@@ -84,12 +109,17 @@ class Contract:
         names = [f"requires_{index}" for index in range(len(self._task.requires))]
         return [all(item.value is True for item in row) for row in self._evaluate(names, inputs)]
 
-    def demanded_errors(self, inputs: Sequence[Arguments]) -> list[tuple[str, ...]]:
-        """Exceptions that each input must raise."""
+    def demanded_errors(self, inputs: Sequence[Arguments]) -> list[tuple[str, ...] | None]:
+        """Exceptions that each input must raise; None where a condition gave no answer."""
         names = [f"raises_{index}" for index in range(len(self._task.raises))]
         rows = self._evaluate(names, inputs)
         errors = [error for error, _ in self._task.raises]
-        return [tuple(error for error, item in zip(errors, row, strict=True) if item.value is True) for row in rows]
+        return [
+            tuple(error for error, item in zip(errors, row, strict=False) if item.value is True)
+            if all(_is_answer(item) for item in row)
+            else None
+            for row in rows
+        ]
 
     def ensures(self, inputs: Sequence[Arguments], results: Sequence[Any]) -> list[tuple[Observation, ...]]:
         """What each ``ensures`` makes of each input and its result."""
@@ -132,68 +162,89 @@ class PropertyOracle:
 
     def judge(self, inputs: Sequence[Arguments]) -> list[Judgement]:
         """Run the program on all inputs, then the predicates on what came out."""
-        judgements: list[dict[str, Finding | None]] = [{} for _ in inputs]
+        judgements: list[Row] = [{} for _ in inputs]
+        demanded = self._contract.demanded_errors(inputs)
         if self._task.ensures or self._task.raises:
-            demanded = self._contract.demanded_errors(inputs)
             calls = [Call(self._task.entry_point, row) for row in inputs]
-            found = run_calls(self._jail, self._code, calls, seed=self._seed).observations
-            for judgement, errors, observation in zip(judgements, demanded, found, strict=False):
-                judgement.update(self._judge_errors(errors, observation))
-            self._judge_results(inputs, demanded, found, judgements)
-        if self._task.laws and not any(finding for row in judgements for finding in row.values()):
-            self._judge_laws(inputs, judgements)
+            found = run_calls(self._jail, self._code, calls, seed=self._seed)
+            if found.load_error:
+                return [_all(self._ids(), _unloaded("the code", found)) for _ in inputs]
+            for judgement, errors, seen in zip(judgements, demanded, found.observations, strict=True):
+                judgement.update(self._judge_errors(errors, seen))
+            self._judge_results(inputs, found.observations, judgements)
+        if any(isinstance(finding, Finding) for row in judgements for finding in row.values()):
+            broken = Unjudged("another promise is broken already")
+            return [_all(self._ids("laws"), broken) | row for row in judgements]
+        self._judge_laws(inputs, demanded, judgements)
         return list(judgements)
 
-    def _judge_errors(self, demanded: tuple[str, ...], seen: Observation) -> dict[str, Finding | None]:
-        if seen.kind == "skipped":
-            return {}
-        if demanded:
-            finding = None if seen.error in demanded else _finding(f"raises {' or '.join(demanded)}", seen)
-            return {f"raises[{error}]": finding for error in demanded}
-        if seen.kind == "raised" and seen.error in dict(self._task.raises):
-            condition = dict(self._task.raises)[seen.error]
-            return {f"raises[{seen.error}]": _finding(f"raises {seen.error} only if {condition}", seen)}
-        return {} if seen.kind == "returned" else self._broken_everywhere(seen)
+    def _ids(self, kind: str = "") -> list[str]:
+        return [item.id for item in self.promises if item.id.startswith(kind)]
 
-    def _broken_everywhere(self, seen: Observation) -> dict[str, Finding | None]:
-        return {f"ensures[{index}]": _finding(item.text, seen) for index, item in enumerate(self._task.ensures)}
+    def _judge_errors(self, demanded: tuple[str, ...] | None, seen: Observation) -> Row:
+        """All of ``raises``; of ``ensures`` what needs no result, so nothing where one came as it should."""
+        ensures, raises = self._ids("ensures"), self._ids("raises")
+        if demanded is None:
+            return _all(ensures + raises, Unjudged("a condition of raises gave no answer"))
+        if seen.kind == "skipped":
+            return _all(ensures + raises, Unjudged(seen.text))
+        row = _all(raises, Unjudged("its condition is false", is_outside=True))
+        if demanded:
+            is_met = any(_is_error(seen, error) for error in demanded)
+            finding = None if is_met else _finding(f"raises {' or '.join(demanded)}", seen)
+            row |= {f"raises[{error}]": finding for error in demanded}
+            return row | _all(ensures, Unjudged("an exception is demanded", is_outside=True))
+        if seen.kind == "returned":
+            return row
+        for error, condition in self._task.raises:
+            if _is_error(seen, error) or not ensures:
+                row[f"raises[{error}]"] = _finding(f"raises {error} only if {condition}", seen)
+        return row | {f"ensures[{index}]": _finding(item.text, seen) for index, item in enumerate(self._task.ensures)}
 
     def _judge_results(
-        self,
-        inputs: Sequence[Arguments],
-        demanded: Sequence[tuple[str, ...]],
-        found: Sequence[Observation],
-        judgements: Sequence[dict[str, Finding | None]],
+        self, inputs: Sequence[Arguments], found: Sequence[Observation], judgements: Sequence[Row]
     ) -> None:
+        ensures = self._ids("ensures")
         rows: list[int] = []
         results: list[Any] = []
-        for index, (errors, seen) in enumerate(zip(demanded, found, strict=False)):
-            if errors or seen.kind != "returned" or not _is_cheap_to_build(seen.value):
+        for index, seen in enumerate(found):
+            if all(name in judgements[index] for name in ensures):
                 continue
             try:
+                if not _is_cheap_to_build(seen.value):
+                    judgements[index].update(_all(ensures, TOO_LARGE))
+                    continue
                 results.append(decode(seen.value))
-            except ValueCodecError:
-                judgements[index].update(self._broken_everywhere(Observation("unencodable", text="a forged value")))
-            else:
                 rows.append(index)
+            except ValueCodecError:
+                forged = Observation("unencodable", text="a forged value")
+                judgements[index].update({name: _finding(self._text(name), forged) for name in ensures})
         answers = self._contract.ensures([inputs[index] for index in rows], results)
         for index, row in zip(rows, answers, strict=True):
-            for place, (item, answer) in enumerate(zip(self._task.ensures, row, strict=True)):
-                if answer.kind in ("returned", "raised"):
-                    broken = Finding(item.text, _broken(found[index], answer))
-                    judgements[index][f"ensures[{place}]"] = None if answer.value is True else broken
+            for name, answer in zip(ensures, row, strict=True):
+                judgements[index][name] = _judge_answer(self._text(name), found[index], answer)
 
-    def _judge_laws(self, inputs: Sequence[Arguments], judgements: Sequence[dict[str, Finding | None]]) -> None:
-        source = f"{self._code}\n\n{law_source(self._task)}"
+    def _text(self, name: str) -> str:
+        return next(item.text for item in self.promises if item.id == name)
+
+    def _judge_laws(
+        self, inputs: Sequence[Arguments], demanded: Sequence[tuple[str, ...] | None], judgements: Sequence[Row]
+    ) -> None:
+        source = law_source(self._task, self._code) if self._task.laws else ""
         for place, item in enumerate(self._task.laws):
             sides = equality_sides(item.text)
             names = [law_name(place)] if sides is None else [law_name(place, "left"), law_name(place, "right")]
             calls = [Call(name, row) for row in inputs for name in names]
-            found = run_calls(self._jail, source, calls, seed=self._seed).observations
+            found = run_calls(self._jail, source, calls, seed=self._seed)
             for index, judgement in enumerate(judgements):
-                seen = found[index * len(names) : (index + 1) * len(names)]
-                if seen and not any(observation.kind in ("skipped", "raised") for observation in seen):
-                    judgement[f"laws[{place}]"] = _judge_law(item.text, seen)
+                seen = found.observations[index * len(names) : (index + 1) * len(names)]
+                if demanded[index]:
+                    judged: Finding | Unjudged | None = Unjudged("an exception is demanded", is_outside=True)
+                elif found.load_error:
+                    judged = _unloaded("the code", found)
+                else:
+                    judged = _judge_law(item.text, seen)
+                judgement[f"laws[{place}]"] = judged
 
 
 class DifferentialOracle:
@@ -213,23 +264,53 @@ class DifferentialOracle:
     def judge(self, inputs: Sequence[Arguments]) -> list[Judgement]:
         """Run both on all inputs; where the reference raises, the input is outside of what it defines."""
         calls = [Call(self._task.entry_point, row) for row in inputs]
-        wanted = run_calls(self._jail, self._task.reference, calls, seed=self._seed).observations
-        found = run_calls(self._jail, self._code, calls, seed=self._seed).observations
-        judgements: list[Judgement] = []
-        for index in range(len(inputs)):
-            left = wanted[index] if index < len(wanted) else None
-            right = found[index] if index < len(found) else None
-            judgements.append({} if left is None or right is None else self._judge(left, right))
-        return judgements
+        wanted = run_calls(self._jail, self._task.reference, calls, seed=self._seed)
+        found = run_calls(self._jail, self._code, calls, seed=self._seed)
+        for name, execution in (("the reference", wanted), ("the code", found)):
+            if execution.load_error:
+                return [{"reference": _unloaded(name, execution)} for _ in inputs]
+        pairs = zip(wanted.observations, found.observations, strict=True)
+        return [{"reference": self._judge(left, right)} for left, right in pairs]
 
-    def _judge(self, wanted: Observation, found: Observation) -> Judgement:
-        if wanted.kind != "returned" or found.kind == "skipped":
-            return {}
+    def _judge(self, wanted: Observation, found: Observation) -> Finding | Unjudged | None:
+        if wanted.kind == "raised":
+            return Unjudged("the reference raises", is_outside=True)
+        if wanted.kind != "returned":
+            return Unjudged(f"the reference: {wanted.text}")
+        if found.kind == "skipped":
+            return Unjudged(found.text)
         is_same = found.kind == "returned" and matches(wanted.value, found.value, self._task.returns)
-        return {"reference": None if is_same else _finding(wanted.text, found)}
+        return None if is_same else _finding(wanted.text, found)
 
 
-def _judge_law(text: str, seen: Sequence[Observation]) -> Finding | None:
+def _all(names: Iterable[str], judged: Finding | Unjudged | None) -> Row:
+    return dict.fromkeys(names, judged)
+
+
+def _unloaded(name: str, execution: Execution) -> Unjudged:
+    return Unjudged(f"{name} loads now and then: {execution.load_error}", is_unloaded=True)
+
+
+def _is_answer(seen: Observation) -> bool:
+    return seen.kind in ("returned", "raised")
+
+
+def _is_error(seen: Observation, error: str) -> bool:
+    return seen.kind == "raised" and seen.error == error
+
+
+def _judge_answer(text: str, result: Observation, answer: Observation) -> Finding | Unjudged | None:
+    if not _is_answer(answer):
+        return Unjudged(f"its predicate: {answer.text}")
+    return None if answer.value is True else Finding(text, _broken(result, answer))
+
+
+def _judge_law(text: str, seen: Sequence[Observation]) -> Finding | Unjudged | None:
+    for observation in seen:
+        if observation.kind == "skipped":
+            return Unjudged(observation.text)
+        if observation.kind == "raised":
+            return Unjudged(f"a side raised {observation.error}")
     for observation in seen:
         if observation.kind != "returned":
             return _finding(text, observation)

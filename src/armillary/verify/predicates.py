@@ -1,7 +1,7 @@
 """Predicates as restricted Python expressions kept as text, and the program that evaluates them in a jail of its own.
 
 A predicate never runs in this process, and ``requires`` and ``ensures`` never in the candidate's. Laws call the
-candidate and must therefore run beside it; see ``oracles`` for what that means for their weight as evidence.
+candidate and must therefore run beside it, in a namespace of their own; see ``oracles`` for their weight as evidence.
 """
 
 from __future__ import annotations
@@ -28,6 +28,18 @@ _NODES = (
     ast.comprehension, ast.Starred, ast.Attribute, ast.keyword, ast.expr_context, ast.boolop, ast.operator,
     ast.unaryop, ast.cmpop,
 )  # fmt: skip
+
+# The candidate becomes the module "candidate" anew, so that its globals are not those of the laws.
+_LAW_PRELUDE = """\
+from builtins import {functions}
+import sys as armillary_sys
+from types import ModuleType as armillary_module
+import math as armillary_math
+math = armillary_module("math")
+math.__dict__.update(armillary_math.__dict__)
+armillary_candidate = armillary_sys.modules["candidate"] = armillary_module("candidate")
+exec(compile({code}, "candidate.py", "exec", dont_inherit=True), armillary_candidate.__dict__)
+{name} = armillary_candidate.{name}"""
 
 
 def check_predicate(text: str, names: Iterable[str], *, field: str, line: int | None = None) -> None:
@@ -95,10 +107,14 @@ def contract_source(task: TaskSpec) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def law_source(task: TaskSpec) -> str:
-    """Functions to append to a candidate: ``law_0_left`` and ``law_0_right`` for an equality, ``law_0`` for another."""
+def law_source(task: TaskSpec, code: str) -> str:
+    """A program that loads a candidate and has ``law_0_left`` and ``law_0_right`` for an equality, else ``law_0``.
+
+    What predicates may use is bound before the candidate loads, and of the candidate's names only the entry point is
+    read: one that defines or patches ``sorted``, ``len`` or ``math.floor`` computes no law with it.
+    """
     inputs = _parameter_list(task)
-    parts = ["import math"]
+    parts = [_LAW_PRELUDE.format(functions=", ".join(sorted(FUNCTIONS)), code=ascii(code), name=task.entry_point)]
     for index, item in enumerate(task.laws):
         sides = equality_sides(item.text)
         if sides is None:
@@ -110,7 +126,7 @@ def law_source(task: TaskSpec) -> str:
 
 
 def law_name(index: int, side: str = "") -> str:
-    """Name of a law's function in the candidate's program."""
+    """Name of a law's function in the program that :func:`law_source` gives."""
     return f"armillary_law_{index}" + (f"_{side}" if side else "")
 
 

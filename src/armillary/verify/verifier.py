@@ -1,12 +1,14 @@
 """Climb the ladder of evidence for one answer: policy, examples, properties, reference; stop at the first refutation.
 
-Never says ``PROVED``. An answer is refuted only by something that happened twice, the second time in a process of its
-own; what does not happen again makes the verdict ``UNKNOWN``.
+Never says ``PROVED``. Code is refuted by the policy, which reads its text and runs nothing, or by something that
+happened twice, the second time in a process of its own; what does not happen again makes the verdict ``UNKNOWN``. So
+does a promise that could not be judged on enough of the inputs of which it speaks.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -19,7 +21,7 @@ from armillary.verify.examples_level import judge_examples
 from armillary.verify.execution import Jail, run_calls
 from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search
 from armillary.verify.generate import Arguments, can_generate
-from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, PropertyOracle
+from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, Promise, PropertyOracle
 from armillary.verify.policy import check_policy
 from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
@@ -30,6 +32,9 @@ Value = TypeVar("Value")
 
 NUM_SHARED_INPUTS = 32
 MAX_REMEMBERED = 16
+# Of the inputs of which a promise speaks, so many must have been judged for the answer to count as tested.
+MIN_JUDGED_SHARE = 0.9
+MIN_JUDGED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Climb:
     Attributes:
         stop: set when the climb is over, with the reason in ``reason``.
         notes: what could not be tested, and why.
+        doubts: user's promises that were judged on too few inputs; with any, nothing is accepted.
     """
 
     checks: tuple[Check, ...] = ()
@@ -46,6 +52,7 @@ class Climb:
     reason: str = ""
     counterexample: Counterexample | None = None
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     has_run: bool = False
 
 
@@ -185,17 +192,24 @@ class CodeVerifier:
 
 
 def _after_search(task: TaskSpec, oracle: Oracle, result: SearchResult, climb: Climb) -> Climb:
+    if result.load_error and result.breach is None:
+        return replace(climb, stop=Status.UNKNOWN, reason=result.load_error)
     breach = result.breach
     broken = "" if breach is None else breach.promise_id
+    doubts = {item.id: doubt for item in oracle.promises if (doubt := _doubt(item, result))}
     checks = tuple(
-        Check(item.id, item.level, item.origin, item.id != broken, result.num_tried[item.id], item.text)
+        Check(item.id, item.level, item.origin, item.id != broken, result.num_judged[item.id], item.text)
         for item in oracle.promises
-        if result.num_tried.get(item.id) and item.id != result.flaky_id
+        if result.num_judged.get(item.id)
+        and item.id != result.flaky_id
+        and (item.id == broken or item.id not in doubts)
     )
-    untested = tuple(
-        f"{item.id} was not tested by any input" for item in oracle.promises if not result.num_tried.get(item.id)
+    climb = replace(
+        climb,
+        checks=climb.checks + checks,
+        notes=climb.notes + tuple(note for item in oracle.promises if (note := _note(item, result))),
+        doubts=climb.doubts + tuple(doubts[item.id] for item in oracle.promises if item.id in doubts and item.is_hard),
     )
-    climb = replace(climb, checks=climb.checks + checks, notes=climb.notes + untested)
     if breach is not None:
         counterexample = Counterexample(
             check_id=breach.promise_id,
@@ -211,13 +225,36 @@ def _after_search(task: TaskSpec, oracle: Oracle, result: SearchResult, climb: C
     return climb
 
 
+def _doubt(promise: Promise, result: SearchResult) -> str:
+    """Why too little was judged for a promise to be tested, or an empty text."""
+    num_judged = result.num_judged.get(promise.id, 0)
+    reasons = Counter(result.unjudged.get(promise.id, {}))
+    num_tried = num_judged + reasons.total()
+    if num_judged >= min(MIN_JUDGED, num_tried) and num_judged >= MIN_JUDGED_SHARE * num_tried:
+        return ""
+    [(reason, _)] = reasons.most_common(1)
+    return f"{promise.id} could be judged on only {num_judged} of {num_tried} inputs: {reason}"
+
+
+def _note(promise: Promise, result: SearchResult) -> str:
+    num_judged = result.num_judged.get(promise.id, 0)
+    reasons = Counter(result.unjudged.get(promise.id, {}))
+    if reasons:
+        [(reason, _)] = reasons.most_common(1)
+        num_tried = num_judged + reasons.total()
+        return f"{promise.id} could not be judged on {reasons.total()} of {num_tried} inputs: {reason}"
+    return "" if num_judged else f"{promise.id} was not tested by any input"
+
+
 def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     if climb.stop is not None:
         return climb.stop, climb.reason
     notes = "".join(f"; {note}" for note in climb.notes)
     hard = [check for check in climb.checks if check.is_hard and check.level != "policy"]
     num_examples = sum(check.level == "examples" for check in hard)
-    num_inputs = max((check.num_inputs for check in hard if check.level != "examples"), default=0)
+    if climb.doubts:
+        return Status.UNKNOWN, "; ".join(climb.doubts)
+    num_inputs = _num_inputs(hard)
     examples = f"{num_examples} example{'s' * (num_examples != 1)}"
     if num_inputs:
         with_examples = f"{examples} and " if num_examples else ""
@@ -227,6 +264,13 @@ def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     if not task.has_hard_evidence:
         return Status.UNKNOWN, "it loads, but the task has nothing to test it against"
     return Status.UNKNOWN, f"nothing could be tested{notes}" if notes else "only examples that a model wrote were tried"
+
+
+def _num_inputs(checks: Sequence[Check]) -> int:
+    """Generated inputs that each promise was judged on; a clause of ``raises`` speaks of few, so others count first."""
+    searched = [check for check in checks if check.level != "examples"]
+    general = [check for check in searched if not check.id.startswith("raises")]
+    return min((check.num_inputs for check in general or searched), default=0)
 
 
 def _remember(known: dict[Key, Value], key: Key, make: Callable[[], Value]) -> Value:
