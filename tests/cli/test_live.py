@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from armillary.cli.board import Board
+from armillary.cli.board import Board, Row
 from armillary.cli.live import MAX_NOTE_CHARS, LineView, TableView, draw, open_view, shorten
 from armillary.core.messages import Token
 
@@ -81,6 +81,17 @@ def test_what_a_program_printed_is_no_markup(tell: Tell) -> None:
     board = Board()
     tell(board.on_event)
     assert "[bold]3" in drawn(board)
+
+
+def test_neither_names_nor_evidence_rule_the_table() -> None:
+    board = Board()
+    board.model = "[red]tiny\x1b[2J"
+    board.rows["a0"] = Row("a0", note="[red]x[/red] \x1b]0;owned\x07", parent="[/]")
+    text = drawn(board)
+    assert r"[red]tiny\x1b[2J" in text
+    assert "a0 from [/]" in text
+    assert r"[red]x[/red] \x1b]0;owned\x07" in text
+    assert "\x1b" not in text
 
 
 def test_long_evidence_is_cut() -> None:

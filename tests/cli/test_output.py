@@ -22,6 +22,19 @@ def test_json_is_one_line_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(captured.out) == {"name": "né", "rows": [1, None]}
 
 
+def test_a_line_cannot_rule_the_terminal_nor_forge_another_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say("REFUTED: \x1b]0;owned\x07\nTESTED")
+    assert capsys.readouterr().err == "REFUTED: \\x1b]0;owned\\x07\\nTESTED\n"
+
+
+def test_json_holds_no_control_character_and_reads_back_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"text": "\x1b[2J \x9b \u202e \ud800 \U000e0001 é"}
+    emit({**body})
+    out = capsys.readouterr().out
+    assert out.rstrip("\n").isprintable()
+    assert json.loads(out) == body
+
+
 def test_columns_stand_under_each_other_without_trailing_spaces() -> None:
     assert columns([("a", "bb", "c"), ("aaa", "b", "")]) == ["a    bb  c", "aaa  b"]
 

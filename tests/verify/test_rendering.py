@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from armillary.verify.rendering import MAX_RENDERED_CHARS, render, render_call, render_tagged, shorten, steady
+from armillary.verify.rendering import MAX_RENDERED_CHARS, render, render_call, render_tagged, shorten, steady, visible
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,19 @@ def test_a_forged_value_is_named_as_such() -> None:
 def test_an_error_message_keeps_one_line_and_no_address() -> None:
     assert steady("\n <f at 0x7f0012345678> is bad\nmore") == "<f at 0x...> is bad"
     assert steady("  ") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]0;owned\x07 é→", r"\x1b]0;owned\x07 é→"),
+        ("a\tb\rc\x7f\x9b2J", r"a\tb\rc\x7f\x9b2J"),
+        ("\u202eabc\ud800", r"\u202eabc\ud800"),
+    ],
+)
+def test_what_does_not_print_is_escaped(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_an_error_message_cannot_rule_the_terminal() -> None:
+    assert steady("bad \x1b]0;owned\x07") == r"bad \x1b]0;owned\x07"

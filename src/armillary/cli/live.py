@@ -12,6 +12,7 @@ from armillary.core.messages import Token
 from armillary.core.trace import TraceEvent
 from armillary.core.verdicts import Level
 from armillary.runtime.stack import Watcher
+from armillary.verify.rendering import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -105,7 +106,8 @@ def draw(board: Board) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=board.headline, title_justify="left", box=None, pad_edge=False)
+    # A Text takes what a model or a file wrote literally; a string would be read as markup.
+    table = Table(title=Text(visible(board.headline)), title_justify="left", box=None, pad_edge=False)
     for name in ("", "candidate", "state", "tokens"):
         table.add_column(name)
     table.add_column("evidence", overflow="fold")
@@ -113,11 +115,10 @@ def draw(board: Board) -> Table:
     for row in list(board.rows.values()):
         table.add_row(
             "->" if row.is_chosen else "",
-            row.title,
+            Text(visible(row.title)),
             Text(row.state, COLOURS[row.state]),
             str(row.num_tokens),
-            # A Text takes what a model wrote literally; a string would be read as markup.
-            Text(shorten(row.note)),
+            Text(visible(shorten(row.note))),
         )
     return table
 

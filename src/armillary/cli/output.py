@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from armillary.core.errors import ArmillaryError, ExitCode
 from armillary.core.values import Json
+from armillary.verify.rendering import visible
 
 
 class Interrupted(ArmillaryError):
@@ -34,13 +35,14 @@ def keeping(what: Callable[[], str]) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """Print progress, a verdict or an error where it cannot mix with data."""
-    print(line, file=sys.stderr, flush=True)
+    """Print progress, a verdict or an error where it cannot mix with data; what does not print is escaped."""
+    print(visible(line), file=sys.stderr, flush=True)
 
 
 def emit(body: dict[str, Json]) -> None:
-    """Print one JSON object, the whole of stdout under ``--json``."""
-    print(json.dumps(body, ensure_ascii=False))
+    """Print one JSON object, the whole of stdout under ``--json``; what does not print is escaped."""
+    text = json.dumps(body, ensure_ascii=False)
+    print("".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text))
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -38,10 +38,15 @@ def shorten(text: str, limit: int = MAX_RENDERED_CHARS) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def visible(text: str) -> str:
+    """The text on one line with escapes for what does not print: control characters could rule a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
 def steady(text: str, limit: int = 200) -> str:
-    """The first line of an error message, without memory addresses, which differ in every run."""
+    """The first line of an error message, printable, without memory addresses, which differ in every run."""
     line = text.strip().splitlines()[0] if text.strip() else ""
-    return shorten(_ADDRESS.sub("0x...", line), limit)
+    return shorten(visible(_ADDRESS.sub("0x...", line)), limit)
 
 
 def _render(tagged: Json) -> str:
