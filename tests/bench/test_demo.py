@@ -12,15 +12,20 @@ from armillary.bench.machine import MachineState
 from armillary.bench.rows import read_records
 from armillary.core.errors import NotFoundError
 from armillary.core.tasks import Budget, Example, TaskSpec
+from armillary.core.verdicts import Status, Verdict
 
 MACHINE = MachineState("a machine", 2, 0.1, 0.0, "abc")
 RIGHT, WRONG = "def add(x, y):\n    return x + y\n", "def add(x, y):\n    return x - y\n"
 TASK = TaskSpec("Add.", "add", examples=(Example((1, 2), 3),), budget=Budget(num_candidates=2, max_rounds=0))
 
 
+NO_PROGRAM = "def add(x, y:\n"
+UNPARSED = Verdict(Status.REFUTED, reason="not Python")
+
+
 def rows_of(folder: Path, *seeds: tuple[str, str]) -> dict[str, demo.Row]:
     script = [[fenced(code)] for pair in seeds for code in pair]
-    verifier = OracleVerifier({RIGHT: judged(3), WRONG: judged(1)})
+    verifier = OracleVerifier({RIGHT: judged(3), WRONG: judged(1), NO_PROGRAM: UNPARSED})
     rows = demo.measure(TASK, ScriptedModel(script), verifier, len(seeds), MACHINE, folder)
     return {row.metric: row for row in rows}
 
@@ -31,7 +36,7 @@ def test_a_seed_counts_when_it_has_a_refuted_and_an_accepted_program(tmp_path: P
     assert (shown.value, shown.unit, shown.target, shown.holds) == (2, "of 2", 1.6, True)
 
 
-@pytest.mark.parametrize("pair", [(RIGHT, RIGHT), (WRONG, WRONG)])
+@pytest.mark.parametrize("pair", [(RIGHT, RIGHT), (WRONG, WRONG), (NO_PROGRAM, RIGHT)])
 def test_a_seed_does_not_count_without_both(tmp_path: Path, pair: tuple[str, str]) -> None:
     shown = rows_of(tmp_path, pair)["seeds_with_a_refuted_and_an_accepted_program"]
     assert (shown.value, shown.holds) == (0, False)

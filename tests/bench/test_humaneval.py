@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,12 @@ def test_a_program_that_only_knows_the_base_tests_fails_the_extra_inputs(
         "def add(x, y):\n    print('passed')\n",
         "def check(candidate): pass\ndef _pass(word): return word\n",
         "def add(x, y):\n    class Always:\n        def __eq__(self, other): return False\n    return Always()\n",
+        "class Always:\n    def __eq__(self, other): return True\ndef add(x, y):\n    return Always()\n",
+        "class Always(int):\n    def __eq__(self, other): return True\n    __hash__ = None\n"
+        "def add(x, y):\n    return Always()\n",
+        "class Always:\n    def __eq__(self, other): return True\ndef add(x, y):\n    return [Always()]\n",
+        "import sys\ndef add(x, y):\n    sys._getframe(1).f_globals['check'] = lambda candidate: None\n    return 0\n",
+        "import armillary.core.values as values\nvalues.encode = lambda value: 3\ndef add(x, y):\n    return 0\n",
     ],
 )
 def test_what_is_wrong_or_pretends_does_not_pass(sandbox: Sandbox, problems: list[Problem], code: str) -> None:
@@ -109,7 +116,35 @@ def test_each_program_is_judged_once(sandbox: Sandbox, problems: list[Problem]) 
     for _ in range(3):
         hidden.passes(problems[0], RIGHT)
         hidden.passes_plus(problems[0], RIGHT)
-    assert len(jail.sources) == 3
+    assert len(jail.sources) == 5
+    assert [source for source in jail.sources if RIGHT in source] == [RIGHT, RIGHT]
+
+
+def test_a_program_never_shares_a_process_with_the_asserts(sandbox: Sandbox, problems: list[Problem]) -> None:
+    jail = CountingJail(sandbox)
+    HiddenTests(jail).passes(problems[0], RIGHT)
+    assert not [source for source in jail.sources if RIGHT in source and "assert" in source]
+
+
+def test_a_program_that_raises_on_one_input_does_not_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
+    late = "def add(x, y):\n    if x == 5: raise ValueError\n    return x + y\n"
+    assert not HiddenTests(sandbox).passes(problems[0], late)
+
+
+def test_a_forged_value_does_not_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
+    class Forger(CountingJail):
+        def run(self, source: str, calls: Sequence[Call], *, limits: Limits, seed: int) -> JailResult:
+            result = super().run(source, calls, limits=limits, seed=seed)
+            forged = tuple(replace(outcome, value={"nothing": 1}) for outcome in result.outcomes)
+            return replace(result, outcomes=forged) if source == RIGHT else result
+
+    assert not HiddenTests(Forger(sandbox)).passes(problems[0], RIGHT)
+
+
+def test_a_reference_that_fails_its_own_tests_is_named(sandbox: Sandbox, problems: list[Problem]) -> None:
+    broken = replace(problems[0], reference="def add(x, y):\n    return x - y\n")
+    with pytest.raises(UsageError, match="HumanEval/0: the reference does not pass its own tests"):
+        HiddenTests(sandbox).passes(broken, RIGHT)
 
 
 def test_where_several_answers_are_right_the_reference_does_not_decide(

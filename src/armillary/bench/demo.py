@@ -1,6 +1,7 @@
 """``armillary bench demo``: over ten seeds, how often the task of ``make demo`` shows what it is there to show.
 
-A run shows it when the model wrote a program that was refuted and one that was accepted, both in that run.
+A run shows it when the model wrote a program that was refuted by a counterexample and one that was accepted, both in
+that run. A text that is no program, or that breaks a rule before it runs, refutes itself and does not count.
 """
 
 from __future__ import annotations
@@ -79,14 +80,18 @@ def measure(
 
 
 def shows_both(solution: Solution) -> bool:
-    """Whether the run has a refuted program and ends with an accepted one."""
-    is_any_refuted = any(attempt.verdict.status == Status.REFUTED for attempt in solution.attempts)
-    return is_any_refuted and solution.verdict.is_accepted
+    """Whether the run has a program that was refuted by a counterexample, and ends with an accepted one."""
+    return _num_refuted(solution) > 0 and solution.verdict.is_accepted
+
+
+def _num_refuted(solution: Solution) -> int:
+    verdicts = [attempt.verdict for attempt in solution.attempts]
+    return sum(verdict.status == Status.REFUTED and verdict.counterexample is not None for verdict in verdicts)
 
 
 def _describe(solution: Solution) -> str:
-    num_refuted = sum(attempt.verdict.status == Status.REFUTED for attempt in solution.attempts)
     num_accepted = sum(attempt.verdict.is_accepted for attempt in solution.attempts)
+    num_refuted = _num_refuted(solution)
     return f"{num_refuted} refuted, {num_accepted} accepted, {solution.verdict.status}, {solution.elapsed_s:.1f} s"
 
 

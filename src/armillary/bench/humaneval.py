@@ -1,19 +1,20 @@
 """HumanEval's problems, and a judge that holds answers to their hidden tests inside the jail.
 
-The hidden tests never reach a solver: a problem's ``prompt`` is all that it may see.
+The hidden tests never reach a solver: a problem's ``prompt`` is all that it may see. Nor do they meet its program: that
+only gets inputs and gives values of exact built-in types, so another object fails, even one that would have been equal.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from armillary.core.errors import NotFoundError, UsageError
+from armillary.core.errors import NotFoundError, UsageError, ValueCodecError
+from armillary.core.values import decode
 from armillary.verify.comparison import equal_by_value
 from armillary.verify.sandbox.outcomes import Call, JailResult, Limits
 
@@ -22,6 +23,22 @@ PLUS_FILE = "HumanEvalPlus.jsonl.gz"
 JUDGE_LIMITS = Limits(wall_s=20.0, cpu_s=15, call_cpu_s=5.0)
 # Any root is right there, so another answer than the reference's is no error.
 SEVERAL_RIGHT_ANSWERS = frozenset({"HumanEval/32"})
+# Both run trusted code alone: the test with the reference, then with the values that a program gave.
+RECORD = """
+import copy as _copy
+def _record():
+    calls = []
+    def candidate(*arguments):
+        calls.append(_copy.deepcopy(arguments))
+        return {entry_point}(*arguments)
+    check(candidate)
+    return calls
+"""
+REPLAY = """
+def _replay(results):
+    rest = iter(results)
+    check(lambda *arguments: next(rest))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +95,19 @@ class HiddenTests:
     def __init__(self, jail: Jail, limits: Limits = JUDGE_LIMITS) -> None:
         self._jail = jail
         self._limits = limits
+        self._inputs: dict[str, list[tuple[Any, ...]]] = {}
         self._base: dict[tuple[str, str], bool] = {}
         self._plus: dict[tuple[str, str], bool] = {}
 
     def passes(self, problem: Problem, code: str) -> bool:
-        """Whether the problem's own asserts hold.
+        """Whether the problem's own asserts hold on what the program returns for their inputs.
 
-        A pass is an unguessable word that the jailed test hands back after its last assert: what a program prints, or
-        how it exits, counts for nothing.
+        Raises:
+            UsageError: the reference itself fails the asserts, so that nothing can be judged.
         """
         key = (problem.task_id, code)
         if key not in self._base:
-            word = secrets.token_hex(16)
-            program = (
-                f"{code}\n\n{problem.test}\n\ndef _pass(word):\n    check({problem.entry_point})\n    return word\n"
-            )
-            result = self._jail.run(program, [Call("_pass", (word,))], limits=self._limits, seed=0)
-            (outcome,) = result.outcomes
-            self._base[key] = outcome.kind == "returned" and outcome.value == word
+            self._base[key] = self._holds(problem, code)
         return self._base[key]
 
     def passes_plus(self, problem: Problem, code: str) -> bool:
@@ -104,6 +116,29 @@ class HiddenTests:
         if key not in self._plus:
             self._plus[key] = self.passes(problem, code) and self._agrees(problem, code)
         return self._plus[key]
+
+    def _holds(self, problem: Problem, code: str) -> bool:
+        calls = [Call(problem.entry_point, arguments) for arguments in self._inputs_of(problem)]
+        outcomes = self._jail.run(code, calls, limits=self._limits, seed=0).outcomes
+        if any(outcome.kind != "returned" for outcome in outcomes):
+            return False
+        try:
+            results = [decode(outcome.value) for outcome in outcomes]
+        except ValueCodecError:  # forged: nothing that a function returns has such a form
+            return False
+        program = f"{problem.reference}\n\n{problem.test}\n{REPLAY}"
+        (verdict,) = self._jail.run(program, [Call("_replay", (results,))], limits=self._limits, seed=0).outcomes
+        return verdict.kind == "returned"
+
+    def _inputs_of(self, problem: Problem) -> list[tuple[Any, ...]]:
+        """The arguments with which the test calls a program that is right, in order."""
+        if problem.task_id not in self._inputs:
+            program = f"{problem.reference}\n\n{problem.test}\n{RECORD.format(entry_point=problem.entry_point)}"
+            (outcome,) = self._jail.run(program, [Call("_record", ())], limits=self._limits, seed=0).outcomes
+            if outcome.kind != "returned":
+                raise UsageError(f"{problem.task_id}: the reference does not pass its own tests: {outcome.kind}")
+            self._inputs[problem.task_id] = decode(outcome.value)
+        return self._inputs[problem.task_id]
 
     def _agrees(self, problem: Problem, code: str) -> bool:
         if problem.task_id in SEVERAL_RIGHT_ANSWERS or not problem.plus_inputs:
