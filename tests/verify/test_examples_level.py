@@ -55,3 +55,10 @@ def test_code_that_stops_loading_is_not_judged(scripted: Any, result: Callable[.
     found = judge_examples(scripted(script), TASK, RIGHT)
     assert (found.checks, found.counterexample) == ((), None)
     assert found.flaky == "the code loads now and then: E: now and then"
+
+
+def test_an_example_is_met_by_a_subclass_of_its_exception_but_not_by_a_namesake(jail: Jail) -> None:
+    task = TaskSpec("p", "f", parameters=(Parameter("x"),), examples=(Example((1,), raises="ValueError"),))
+    subclass = "class ParseError(ValueError): pass\ndef f(x): raise ParseError"
+    namesake = "class ValueError(Exception): pass\ndef f(x): raise ValueError"
+    assert [judge_examples(jail, task, code).checks[0].passed for code in (subclass, namesake)] == [True, False]

@@ -84,6 +84,33 @@ def test_the_demanded_exception_must_come_and_only_then(jail: Jail) -> None:
     assert rows[3] == {"raises[ValueError]": "its condition is false", "ensures[0]": None}
 
 
+@pytest.mark.parametrize(
+    ("demanded", "code"),
+    [
+        ("LookupError", "def f(x): return [][x]"),
+        ("ValueError", "class ParseError(ValueError): pass\ndef f(x): raise ParseError"),
+        ("IOError", "def f(x): raise FileNotFoundError"),
+        ("ParseError", "class ParseError(Exception): pass\ndef f(x): raise ParseError"),
+    ],
+)
+def test_an_instance_of_the_demanded_exception_keeps_the_promise(jail: Jail, demanded: str, code: str) -> None:
+    assert judge(jail, task(raises=((demanded, "True"),)), code, 0) == [{f"raises[{demanded}]": None}]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class ValueError(Exception): pass\ndef f(x): raise ValueError",
+        "class M(type):\n    def __eq__(c, o): return True\n    __hash__ = type.__hash__\n"
+        "class ValueError(Exception, metaclass=M): pass\ndef f(x): raise ValueError",
+        "def f(x): raise Exception",
+    ],
+)
+def test_a_class_that_only_bears_the_demanded_name_does_not(jail: Jail, code: str) -> None:
+    [row] = judge(jail, task(raises=(("ValueError", "True"),)), code, 0)
+    assert row["raises[ValueError]"] is not None
+
+
 @pytest.mark.parametrize("code", ["def f(x): return 1 / x", "def f(x):\n    while True: pass"])
 def test_what_no_clause_demands_breaks_raises_where_no_ensures_promises_a_result(jail: Jail, code: str) -> None:
     [row] = judge(jail, task(raises=(("ValueError", "x < 0"),)), code, 0)

@@ -6,7 +6,7 @@ import pytest
 
 from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
 from armillary.verify.execution import Jail, Observation
-from armillary.verify.suspicion import expectation, find_contradiction, meets
+from armillary.verify.suspicion import expectation, find_contradiction, is_kind_of, meets
 
 
 def task(*examples: Example, **fields: Any) -> TaskSpec:
@@ -62,3 +62,19 @@ def test_an_example_is_met_by_its_value_or_its_exception() -> None:
     assert meets(Example((1,), raises="E"), Observation("raised", error="E"), "")
     assert not meets(Example((1,), raises="E"), Observation("raised", error="F"), "")
     assert (expectation(ONE), expectation(Example((1,), raises="E"))) == ("2", "raises E")
+
+
+def test_one_exception_is_a_kind_of_another_by_name_or_by_built_in_class() -> None:
+    assert is_kind_of("IndexError", "LookupError")
+    assert is_kind_of("Odd", "Odd")
+    assert not is_kind_of("LookupError", "IndexError")
+    assert not is_kind_of("Odd", "LookupError")
+    assert not is_kind_of("LookupError", "Odd")
+
+
+def test_an_example_that_raises_a_subclass_of_what_is_demanded_contradicts_nothing(jail: Jail) -> None:
+    spec = TaskSpec(
+        "p", "f", parameters=(Parameter("x"),), examples=(Example((1,), raises="KeyError"),),
+        raises=(("LookupError", "x == 1"),),
+    )  # fmt: skip
+    assert find_contradiction(spec, jail) == ""

@@ -6,6 +6,7 @@ Counts bound the work, never wall time: the same program and calls give the same
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,7 +14,7 @@ from typing import Literal, Protocol
 
 from armillary.core.values import Json
 from armillary.verify.rendering import render_tagged, steady
-from armillary.verify.sandbox.outcomes import Call, JailResult, Limits, Outcome
+from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call, JailResult, Limits, Outcome
 
 CALLS_PER_RUN = 200
 # After so many calls without an answer the rest is skipped: such a program only burns time.
@@ -45,6 +46,7 @@ class Observation:
         kind: ``died`` when the call ended its process; ``skipped`` when it was never made.
         value: tagged JSON when ``returned``.
         error: the exception's class when ``raised``.
+        error_bases: the built-in exceptions that it is an instance of.
         text: what happened, for people; the same in every run.
     """
 
@@ -52,6 +54,14 @@ class Observation:
     value: Json = None
     error: str = ""
     text: str = ""
+    error_bases: tuple[str, ...] = ()
+
+    def has_raised(self, name: str) -> bool:
+        """Whether ``except name`` would have caught what came: an instance of a built-in class, or a class so named."""
+        if self.kind != "raised":
+            return False
+        builtin = getattr(builtins, name, None)
+        return builtin.__name__ in self.error_bases if builtin in BUILTIN_ERRORS else self.error == name
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ def _observe(outcome: Outcome, result: JailResult) -> Observation:
     if outcome.kind == "raised":
         message = steady(outcome.error_message)
         text = f"raised {outcome.error_type}" + (f": {message}" if message else "")
-        return Observation("raised", error=outcome.error_type, text=text)
+        return Observation("raised", error=outcome.error_type, text=text, error_bases=outcome.error_bases)
     if outcome.kind == "unencodable":
         text = f"a value that cannot leave the sandbox: {steady(outcome.error_message)}"
         return Observation("unencodable", text=text)

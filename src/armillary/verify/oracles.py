@@ -190,14 +190,14 @@ class PropertyOracle:
             return _all(ensures + raises, Unjudged(seen.text))
         row = _all(raises, Unjudged("its condition is false", is_outside=True))
         if demanded:
-            is_met = any(_is_error(seen, error) for error in demanded)
+            is_met = any(seen.has_raised(error) for error in demanded)
             finding = None if is_met else _finding(f"raises {' or '.join(demanded)}", seen)
             row |= {f"raises[{error}]": finding for error in demanded}
             return row | _all(ensures, Unjudged("an exception is demanded", is_outside=True))
         if seen.kind == "returned":
             return row
         for error, condition in self._task.raises:
-            if _is_error(seen, error) or not ensures:
+            if seen.has_raised(error) or not ensures:
                 row[f"raises[{error}]"] = _finding(f"raises {error} only if {condition}", seen)
         return row | {f"ensures[{index}]": _finding(item.text, seen) for index, item in enumerate(self._task.ensures)}
 
@@ -293,10 +293,6 @@ def _unloaded(name: str, execution: Execution) -> Unjudged:
 
 def _is_answer(seen: Observation) -> bool:
     return seen.kind in ("returned", "raised")
-
-
-def _is_error(seen: Observation, error: str) -> bool:
-    return seen.kind == "raised" and seen.error == error
 
 
 def _judge_answer(text: str, result: Observation, answer: Observation) -> Finding | Unjudged | None:

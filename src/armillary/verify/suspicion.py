@@ -8,7 +8,7 @@ from armillary.verify.comparison import matches
 from armillary.verify.execution import Jail, Observation, run_calls
 from armillary.verify.oracles import Contract
 from armillary.verify.rendering import render, render_call
-from armillary.verify.sandbox.outcomes import Call
+from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call
 
 
 def find_contradiction(task: TaskSpec, jail: Jail) -> str:
@@ -28,8 +28,14 @@ def find_contradiction(task: TaskSpec, jail: Jail) -> str:
 def meets(example: Example, seen: Observation, returns: str) -> bool:
     """Whether a call came out as an example says."""
     if example.raises:
-        return seen.kind == "raised" and seen.error == example.raises
+        return seen.has_raised(example.raises)
     return seen.kind == "returned" and matches(encode(example.expected), seen.value, returns)
+
+
+def is_kind_of(error: str, base: str) -> bool:
+    """Whether an exception of this name is always one of the other: the same name, or a built-in subclass."""
+    known = {item.__name__: item for item in BUILTIN_ERRORS}
+    return error == base or (error in known and base in known and issubclass(known[error], known[base]))
 
 
 def expectation(example: Example) -> str:
@@ -57,7 +63,7 @@ def _breach_of_contract(task: TaskSpec, examples: list[Example], contract: Contr
         if not is_admitted:
             return f"the example {_call_text(task, example)} does not satisfy requires"
     for example, errors in zip(examples, contract.demanded_errors(arguments), strict=True):
-        if errors and example.raises not in errors:
+        if errors and not any(is_kind_of(example.raises, error) for error in errors):
             demanded = " or ".join(errors)
             return f"{_call_text(task, example)} must raise {demanded}, but an example expects {expectation(example)}"
     returning = [example for example in examples if not example.raises]

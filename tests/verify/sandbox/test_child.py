@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from armillary.verify.sandbox.child import MODULE_NAME, Harness, ResultChannel, describe, serve
+from armillary.verify.sandbox.child import MODULE_NAME, Harness, ResultChannel, builtin_bases, describe, serve
 from armillary.verify.sandbox.outcomes import Call
 from armillary.verify.sandbox.wire import make_job
 
@@ -45,7 +45,9 @@ def test_a_value_is_reported_in_its_tagged_form() -> None:
 
 
 def test_an_exception_is_reported_by_name_and_text() -> None:
-    assert first_answer("def f():\n    raise KeyboardInterrupt('x')") == ["raised", None, "KeyboardInterrupt", "x"]
+    assert first_answer("def f():\n    raise KeyboardInterrupt('x')") == [
+        "raised", ["BaseException", "KeyboardInterrupt"], "KeyboardInterrupt", "x",
+    ]  # fmt: skip
 
 
 def test_a_value_without_a_form_is_reported_as_such() -> None:
@@ -106,3 +108,18 @@ def test_serving_a_program_that_does_not_load_makes_no_call() -> None:
     os.close(writer)
     with open(reader, encoding="ascii") as file:
         assert [json.loads(line) for line in file] == [["load", "ZeroDivisionError: division by zero"]]
+
+
+def test_an_exception_is_an_instance_of_its_real_built_in_classes_only() -> None:
+    class Liar(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            raise KeyError
+
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]  # a hostile class may not be hashed
+
+    fake = Liar("ValueError", (Exception,), {})
+    assert builtin_bases(fake()) == ("BaseException", "Exception")
+    assert set(builtin_bases(OSError())) == {"BaseException", "Exception", "OSError"}

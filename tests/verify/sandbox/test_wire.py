@@ -39,7 +39,11 @@ def test_an_argument_that_cannot_be_carried_is_refused_before_anything_runs() ->
 
 
 def test_a_whole_report_is_read_as_it_was_written() -> None:
-    outcomes = (Outcome("returned", encode((1, 2))), Outcome("raised", None, "ValueError", "why"), Outcome("timeout"))
+    outcomes = (
+        Outcome("returned", encode((1, 2))),
+        Outcome("raised", None, "E", "why", ("OSError",)),
+        Outcome("timeout"),
+    )
     report = wire.read_report(lines(*[wire.outcome_line(index, item) for index, item in enumerate(outcomes)]), 3)
     assert report == wire.Report(LAYERS, "", outcomes, is_forged=False)
 
@@ -74,14 +78,16 @@ def test_a_value_that_the_codec_never_writes_is_a_forgery(text: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "", "null", "[]", "{}", '["call"]', '["load",""]', '["call",1,"raised",null,"E",""]',
-        '["call",true,"raised",null,"E",""]', '["call",0.0,"raised",null,"E",""]', '["call",0,"missing",null,"",""]',
-        '["call",0,"raised",1,"E",""]', '["call",0,"raised",null,1,""]', '["call",0,"raised",null,"E",1]',
-        json.dumps(["call", 0, "raised", None, "E" * 101, ""]), json.dumps(["call", 0, "raised", None, "E", "m" * 301]),
-        '["call",0,["raised"],null,"E",""]', "é",
+        "", "null", "[]", "{}", '["call"]', '["load",""]', '["call",1,"raised",[],"E",""]',
+        '["call",true,"raised",[],"E",""]', '["call",0.0,"raised",[],"E",""]', '["call",0,"missing",null,"",""]',
+        '["call",0,"raised",1,"E",""]', '["call",0,"raised",null,"E",""]', '["call",0,"raised",["Odd"],"E",""]',
+        '["call",0,"raised",[["OSError"]],"E",""]', '["call",0,"timeout",[],"",""]',
+        '["call",0,"raised",[],1,""]', '["call",0,"raised",[],"E",1]',
+        json.dumps(["call", 0, "raised", [], "E" * 101, ""]), json.dumps(["call", 0, "raised", [], "E", "m" * 301]),
+        '["call",0,["raised"],[],"E",""]', "é",
         json.dumps(["call", 0, "returned", "x" * wire.MAX_LINE_BYTES, "", ""]),
     ],
-    ids=range(18),
+    ids=range(22),
 )  # fmt: skip
 def test_a_malformed_line_costs_every_outcome(line: str) -> None:
     report = wire.read_report(lines(line), 1)

@@ -16,13 +16,15 @@ from typing import Final, TextIO, TypeVar
 from armillary.core.errors import ValueCodecError
 from armillary.core.values import decode, encode
 from armillary.verify.sandbox.clock import CallClock, CallTimeoutError
-from armillary.verify.sandbox.outcomes import Outcome
+from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Outcome
 from armillary.verify.sandbox.wire import MAX_MESSAGE_CHARS, MAX_NAME_CHARS, Job, load_line, outcome_line
 
 MODULE_NAME: Final = "candidate"
 T = TypeVar("T")
 
 _FILE_NAME: Final = "candidate.py"
+_BASES: Final = tuple((item, item.__name__) for item in BUILTIN_ERRORS)
+_LINE_OF_CLASS: Final = type.__dict__["__mro__"].__get__
 _TIMED_OUT: Final = "TimeLimit: loading took too long"
 
 
@@ -90,7 +92,7 @@ class Harness:
         except CallTimeoutError:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a program raises is data
-            return outcome_line(index, Outcome("raised", None, *describe(error)))
+            return outcome_line(index, Outcome("raised", None, *describe(error), error_bases=builtin_bases(error)))
         try:
             return outcome_line(index, Outcome("returned", encode(value)))
         except (ValueCodecError, MemoryError, RecursionError) as error:
@@ -115,6 +117,12 @@ def describe(error: BaseException) -> tuple[str, str]:
         message = "(its message cannot be printed)"
     # Slicing with the base class's method makes exact strings of a subclass's instances.
     return str.__getitem__(name, slice(MAX_NAME_CHARS)), str.__getitem__(message, slice(MAX_MESSAGE_CHARS))
+
+
+def builtin_bases(error: BaseException) -> tuple[str, ...]:
+    """Names of the built-in exceptions that it is an instance of; classes are told apart by identity, not by name."""
+    line = _LINE_OF_CLASS(type(error))
+    return tuple(name for builtin, name in _BASES for item in line if item is builtin)
 
 
 def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
@@ -44,6 +45,12 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
+BUILTIN_ERRORS: Final = tuple(
+    dict.fromkeys(
+        item for item in vars(builtins).values() if isinstance(item, type) and issubclass(item, BaseException)
+    )
+)
+"""The built-in exception classes, each once: ``IOError`` is ``OSError``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,15 @@ class Outcome:
             decoded ones: building a set of hostile, colliding members takes quadratic time.
         error_type: name of the exception's class.
         error_message: its text, cut to 300 characters.
+        error_bases: names of the built-in classes that it is an instance of, ``raised`` only. A class of the program's
+            own that bears a built-in name is none of them.
     """
 
     kind: OutcomeKind
     value: Json = None
     error_type: str = ""
     error_message: str = ""
+    error_bases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

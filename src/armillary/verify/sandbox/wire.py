@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn, cast
 
 from armillary.core.errors import ValueCodecError
 from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, MAX_ITEMS, Json, dumps, encode
-from armillary.verify.sandbox.outcomes import Call, Layer, Outcome, OutcomeKind
+from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call, Layer, Outcome, OutcomeKind
 
 READY: Final = b"ready"
 KILL: Final = b"kill"
@@ -27,6 +27,7 @@ MAX_NAME_CHARS: Final = 100
 MAX_MESSAGE_CHARS: Final = 300
 
 _ANSWERS: Final = ("returned", "raised", "timeout", "unencodable")
+_ERROR_NAMES: Final = frozenset(item.__name__ for item in BUILTIN_ERRORS)
 _HEX_INT: Final = re.compile(r"-?0x[1-9a-f][0-9a-f]*", re.ASCII)
 _HEX_BYTES: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 _ODD_FLOATS: Final = frozenset({"nan", "inf", "-inf", "-0.0"})
@@ -98,12 +99,13 @@ def load_line(error: str) -> str:
 
 
 def outcome_line(index: int, outcome: Outcome) -> str:
-    """A further line: what came of a call.
+    """A further line: what came of a call; an exception's built-in classes stand where a result's value does.
 
     Raises:
         ValueCodecError: the value's text is longer than a line may be.
     """
-    line = dumps(["call", index, outcome.kind, outcome.value, outcome.error_type, outcome.error_message])
+    value: Json = list(outcome.error_bases) if outcome.kind == "raised" else outcome.value
+    line = dumps(["call", index, outcome.kind, value, outcome.error_type, outcome.error_message])
     if len(line) > MAX_LINE_BYTES:
         raise ValueCodecError(f"the value takes {len(line)} bytes, at most {MAX_LINE_BYTES}")
     return line
@@ -168,9 +170,17 @@ def _read_outcome(fields: list[Any], index: int, num_calls: int) -> Outcome:
     _demand(isinstance(message, str) and len(message) <= MAX_MESSAGE_CHARS)
     if kind == "returned":
         _ValueCheck().check(value, 0)
+    elif kind == "raised":
+        return Outcome("raised", None, name, message, _read_bases(value))
     else:
         _demand(value is None)
     return Outcome(cast(OutcomeKind, kind), value, name, message)
+
+
+def _read_bases(value: Any) -> tuple[str, ...]:
+    _demand(isinstance(value, list) and len(value) <= len(_ERROR_NAMES))
+    _demand(all(isinstance(item, str) and item in _ERROR_NAMES for item in value))
+    return tuple(value)
 
 
 def _demand(holds: bool) -> None:
