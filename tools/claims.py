@@ -15,6 +15,7 @@ from typing import Any
 
 from marked_block import replace_block
 
+from armillary.bench.machine import MAX_LOAD_PER_CORE
 from armillary.bench.rows import read_records
 
 STATUSES = ("measured", "missed", "predicted", "untestable", "not attempted")
@@ -74,13 +75,28 @@ def read_features(path: Path) -> dict[str, str]:
 
 
 def read_results(folder: Path) -> list[Row]:
-    """Every benchmark row; of rows with the same topic, claim and metric only the last one stays."""
-    latest: dict[tuple[str, str, str], Row] = {}
+    """Every benchmark row; of rows with the same topic, claim and metric only one stays.
+
+    It is the last of those with the largest ``n``, and among them of those on a quiet machine: neither a quick run nor
+    a noisy one replaces a better one. To withdraw a row, remove it from its file and say so in ``docs/log.md``.
+    """
+    best: dict[tuple[str, str, str], Row] = {}
     for path in sorted(folder.glob("*.jsonl")):
         for row in read_records(path):
-            if {"claim", "metric", "value"} <= row.keys():
-                latest[path.stem, row["claim"], row["metric"]] = row | {"topic": path.stem}
-    return list(latest.values())
+            if not {"claim", "metric", "value"} <= row.keys():
+                continue
+            key = path.stem, row["claim"], row["metric"]
+            if key not in best or _worth(row) >= _worth(best[key]):
+                best[key] = row | {"topic": path.stem}
+    return list(best.values())
+
+
+def _worth(row: Row) -> tuple[int, bool]:
+    return row.get("n") or 0, not _is_noisy(row)
+
+
+def _is_noisy(row: Row) -> bool:
+    return (row.get("load") or 0.0) > MAX_LOAD_PER_CORE * (row.get("threads") or 1)
 
 
 def find_problems(claims: Sequence[Claim], features: dict[str, str], rows: Sequence[Row]) -> Problems:
@@ -123,7 +139,7 @@ def _problems_of(claim: Claim, features: dict[str, str], rows: Sequence[Row]) ->
 
 
 def row_of(claim: Claim, rows: Sequence[Row]) -> Row | None:
-    """The latest result that answers a claim."""
+    """The result that answers a claim."""
     return next((row for row in rows if row["claim"] == claim.id and row["metric"] == claim.metric), None)
 
 
@@ -162,11 +178,18 @@ def _measurement_table(rows: Sequence[Row]) -> list[str]:
     columns = ("topic", "metric", "value", "baseline", "target", "holds", "on")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for row in rows:
-        place = f"{_text(row.get('hardware'))}, commit {_text(row.get('commit'))[:7]}"
         cells = [row["topic"], row["metric"], _value(row)]
         cells += [_text(row.get(name)) for name in ("baseline", "target", "holds")]
-        lines.append(f"| {' | '.join([*cells, place])} |")
+        lines.append(f"| {' | '.join([*cells, _place(row)])} |")
     return lines
+
+
+def _place(row: Row) -> str:
+    """Where it was measured; a ``+`` after the commit says that files differed from it, a load that others worked."""
+    commit = _text(row.get("commit"))
+    changed = "+" if commit.endswith("+") else ""
+    noise = f", load {row['load']:.1f}" if _is_noisy(row) else ""
+    return f"{_text(row.get('hardware'))}, commit {commit.removesuffix('+')[:7]}{changed}{noise}"
 
 
 def _value(row: Row) -> str:

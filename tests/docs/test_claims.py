@@ -161,6 +161,25 @@ def test_the_latest_of_two_results_counts(project: Path) -> None:
     assert "1.1 x" not in page(project)
 
 
+@pytest.mark.parametrize("worse", [{"n": 3}, {"n": 0}, {"n": None}, {"load": 5.0}], ids=str)
+def test_neither_a_quick_run_nor_a_noisy_one_replaces_a_better_one(project: Path, worse: dict[str, Any]) -> None:
+    set_status(project, "measured")
+    add_results(project, result(value=1.1), result(value=1.6, **worse))
+    assert "1.1 x" in page(project)
+    assert "1.6 x" not in page(project)
+
+
+def test_a_larger_run_counts_even_on_a_noisy_machine_and_the_load_is_shown(project: Path) -> None:
+    add_results(project, result(metric="loading", value=1.1), result(metric="loading", value=1.6, n=50, load=5.0))
+    assert "| attention | loading | 1.6 x (1.3 to 1.5), n = 50 |" in page(project)
+    assert "commit abcdef1, load 5.0 |" in page(project)
+
+
+def test_files_that_differed_from_the_commit_stay_visible(project: Path) -> None:
+    add_results(project, result(claim="", metric="loading", commit="abcdef123456+"))
+    assert "commit abcdef1+ |" in page(project)
+
+
 def test_results_without_a_claim_are_listed_after_the_claims(project: Path) -> None:
     add_results(project, result(claim="", metric="loading", value=2.0, unit="s", holds=None))
     head, _, tail = page(project).partition("## Other measurements")
