@@ -66,6 +66,11 @@ def test_options_that_some_servers_refuse_are_sent_only_when_they_matter() -> No
     assert names <= set(server.bodies[1])
 
 
+def test_half_a_surrogate_pair_from_a_server_becomes_a_character_that_can_be_written() -> None:
+    text = text_of(run(streams(chunk("a\ud800b"), chunk(reason="stop"))))
+    assert (text[0], text[-1], set(text[1:-1])) == ("a", "b", {"\ufffd"})
+
+
 MANY_STOPS = ("one", "two", "three", "four", "five")
 
 
