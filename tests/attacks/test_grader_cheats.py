@@ -8,6 +8,9 @@ import pytest
 
 from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
 from armillary.core.verdicts import Status
+from armillary.verify.examples_level import judge_examples
+from armillary.verify.oracles import DifferentialOracle, PropertyOracle
+from armillary.verify.policy import check_policy
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.sandbox.outcomes import Limits
 from armillary.verify.verifier import CodeVerifier
@@ -53,16 +56,45 @@ CHEATS = {
 }
 
 
+# The policy stops these before they run; past it, the channel itself must hold.
+STOPPED_BY_POLICY = ("frame peek", "gc search", "mutate expected", "patches builtins")
+
+
 @pytest.fixture(scope="module")
-def verifier() -> Iterator[CodeVerifier]:
-    with Sandbox("B", Limits(call_cpu_s=0.5, cpu_s=2)) as jail:
-        yield CodeVerifier(jail, num_inputs=20)
+def jail() -> Iterator[Sandbox]:
+    with Sandbox("B", Limits(call_cpu_s=0.5, cpu_s=2)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def verifier(jail: Sandbox) -> CodeVerifier:
+    return CodeVerifier(jail, num_inputs=20)
 
 
 @pytest.mark.parametrize("cheat", CHEATS.values(), ids=CHEATS)
 @pytest.mark.parametrize("task", [BY_EXAMPLES, BY_PROPERTY, BY_REFERENCE], ids=["examples", "property", "reference"])
 def test_no_cheat_is_accepted(verifier: CodeVerifier, task: TaskSpec, cheat: str) -> None:
     assert not verifier.verify(task, cheat).is_accepted
+
+
+@pytest.mark.parametrize("name", STOPPED_BY_POLICY)
+def test_the_policy_refuses_a_cheat_that_names_its_means(name: str) -> None:
+    assert check_policy(BY_EXAMPLES, CHEATS[name]) is not None
+
+
+@pytest.mark.parametrize("cheat", CHEATS.values(), ids=CHEATS)
+def test_past_the_policy_a_cheat_meets_no_example(jail: Sandbox, cheat: str) -> None:
+    found = judge_examples(jail, BY_EXAMPLES, cheat)
+    assert not all(check.passed for check in found.checks)
+
+
+@pytest.mark.parametrize("cheat", CHEATS.values(), ids=CHEATS)
+@pytest.mark.parametrize("task", [BY_PROPERTY, BY_LAW, BY_REFERENCE], ids=["property", "law", "reference"])
+def test_past_the_policy_a_cheat_is_found_out_or_not_judged(jail: Sandbox, task: TaskSpec, cheat: str) -> None:
+    oracle = DifferentialOracle(task, jail, cheat) if task.reference else PropertyOracle(task, jail, cheat)
+    [promise] = oracle.promises
+    judged = [row[promise.id] for row in oracle.judge([(31_607,), (54_773,), (70_711,)])]
+    assert None not in judged
 
 
 @pytest.mark.parametrize("name", ["frame peek", "always-equal object", "gc search", "mutate expected"])

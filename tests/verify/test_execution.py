@@ -98,3 +98,23 @@ def test_a_program_that_stops_loading_later_has_no_observations(scripted: Any, r
         return result(answers) if run == 0 else result([MISSING] * len(calls), load_error="E: now and then")
 
     assert run_calls(scripted(script), "", calls(CALLS_PER_RUN + 1)).load_error == "E: now and then"
+
+
+def test_the_standard_dicts_come_out_as_the_dict_that_they_equal_and_no_other_subclass_does(jail: Jail) -> None:
+    source = """
+from collections import Counter, OrderedDict, defaultdict
+class Own(dict): pass
+class Sly(Counter): pass
+def f(x):
+    moved = OrderedDict(a=1, b=2)
+    moved.move_to_end("a")
+    return [Counter("aab"), defaultdict(list, {1: [2]}), moved, Own(a=1), Sly("a")][x]
+"""
+    found = run_calls(jail, source, calls(5)).observations
+    assert [item.text for item in found[:3]] == ["{'a': 2, 'b': 1}", "{1: [2]}", "{'b': 2, 'a': 1}"]
+    assert [item.kind for item in found[3:]] == ["unencodable", "unencodable"]
+
+
+def test_a_patched_counter_does_not_choose_what_comes_out(jail: Jail) -> None:
+    source = "from collections import Counter\nCounter.items = lambda self: [('b', 1)]\ndef f(): return Counter('a')"
+    assert run_alone(jail, source, Call("f", ())).text == "{'a': 1}"

@@ -1,7 +1,8 @@
 """Carry Python values as tagged JSON, exactly and within limits. Never runs code that a value brings along.
 
 Plain JSON scalars stand for themselves; everything else is an object with one tag. Only exact built-in types are
-carried: a subclass of ``int`` with its own ``__eq__`` is refused, not converted. The length of a text is not limited
+carried: a subclass of ``int`` with its own ``__eq__`` is refused, not converted. Only ``Counter``, ``defaultdict`` and
+``OrderedDict``, which equal a dict with the same pairs, are carried as such a dict. The length of a text is not limited
 here but by whoever carries it.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -93,6 +95,9 @@ class _Encoder:
     def items(self, values: Any, depth: int) -> list[Json]:
         return [self.encode(item, depth) for item in values]
 
+    def pairs(self, pairs: Any, depth: int) -> Json:
+        return {"dict": [self.items(pair, depth) for pair in pairs]}
+
     def sorted_items(self, values: Any, depth: int) -> list[Json]:
         return sorted(self.items(values, depth), key=dumps)
 
@@ -114,7 +119,11 @@ _CONTAINERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
     tuple: lambda encoder, value, depth: {"tuple": encoder.items(value, depth)},
     set: lambda encoder, value, depth: {"set": encoder.sorted_items(value, depth)},
     frozenset: lambda encoder, value, depth: {"frozenset": encoder.sorted_items(value, depth)},
-    dict: lambda encoder, value, depth: {"dict": [encoder.items(pair, depth) for pair in value.items()]},
+    dict: lambda encoder, value, depth: encoder.pairs(dict.items(value), depth),
+    # Read past their own methods: Counter is a Python class, and a program may have patched it.
+    Counter: lambda encoder, value, depth: encoder.pairs(dict.items(value), depth),
+    defaultdict: lambda encoder, value, depth: encoder.pairs(dict.items(value), depth),
+    OrderedDict: lambda encoder, value, depth: encoder.pairs(OrderedDict.items(value), depth),
     bytes: lambda encoder, value, depth: {"bytes": value.hex()},
     complex: lambda encoder, value, depth: {
         "complex": [encoder.encode(value.real, depth), encoder.encode(value.imag, depth)]

@@ -3,6 +3,10 @@
 ``True`` is not ``1`` and a tuple is not a list, unless the return annotation says otherwise than the expectation.
 An ``int`` may stand where a float is expected; a float where an int is expected only if the annotation says float.
 NaN equals NaN. Values stay in their tagged form: a hostile one could make the building of a set take very long.
+
+Two numbers are the same when they are equal, or when at least one is a float and they differ by at most a billionth of
+the larger one, or by ``ABSOLUTE_TOLERANCE`` where both are below 1 in size. An int and a float without a fraction must
+be equal. Members of sets and keys of dicts have no tolerance.
 """
 
 from __future__ import annotations
@@ -16,8 +20,8 @@ from armillary.core.values import Json, decode, dumps
 from armillary.verify.domains import UNKNOWN, Domain, parse_domain
 from armillary.verify.source import SourceError
 
-RELATIVE_TOLERANCE = 1e-6
-ABSOLUTE_TOLERANCE = 1e-9
+RELATIVE_TOLERANCE = 1e-9
+ABSOLUTE_TOLERANCE = 1e-6
 _NUMBERS = ("bool", "int", "float", "complex")
 _SEQUENCES = ("list", "tuple")
 
@@ -97,24 +101,53 @@ def _equal(left: Json, right: Json) -> bool:
     if kind in _NUMBERS and other_kind in _NUMBERS:
         return _close(ours, theirs)
     if {kind, other_kind} == {"set", "frozenset"}:
-        return _same("set", ours, theirs)
+        return _same("set", ours, theirs, _key)
     if kind != other_kind:
         return False
     if kind in _SEQUENCES:
         return len(ours) == len(theirs) and all(map(_equal, ours, theirs))
-    return _tables_equal(ours, theirs, _equal) if kind == "dict" else _same(kind, ours, theirs)
+    return _tables_equal(ours, theirs, _equal, _key) if kind == "dict" else _same(kind, ours, theirs, _key)
 
 
-def _same(kind: str, left: Any, right: Any) -> bool:
+def _same(kind: str, left: Any, right: Any, key: Callable[[Json], str] = dumps) -> bool:
     if kind in ("set", "frozenset"):
-        return sorted(map(dumps, left)) == sorted(map(dumps, right))
+        return sorted(map(key, left)) == sorted(map(key, right))
     return bool(left == right)
 
 
-def _tables_equal(left: list[list[Json]], right: list[list[Json]], same: Callable[[Json, Json], bool]) -> bool:
-    ours = {dumps(key): item for key, item in left}
-    theirs = {dumps(key): item for key, item in right}
-    return ours.keys() == theirs.keys() and all(same(item, theirs[key]) for key, item in ours.items())
+def _tables_equal(
+    left: list[list[Json]],
+    right: list[list[Json]],
+    same: Callable[[Json, Json], bool],
+    key: Callable[[Json], str] = dumps,
+) -> bool:
+    ours = {key(name): item for name, item in left}
+    theirs = {key(name): item for name, item in right}
+    return ours.keys() == theirs.keys() and all(same(item, theirs[name]) for name, item in ours.items())
+
+
+def _key(tagged: Json) -> str:
+    """A text that two hashable values share exactly when Python calls them equal, NaN aside."""
+    return dumps(_plain(tagged))
+
+
+def _plain(tagged: Json) -> Json:
+    kind, body = kind_and_body(tagged)
+    if kind in _NUMBERS:
+        number = _simplest(body)
+        return {"number": hex(number) if isinstance(number, int) else repr(number)}  # hex has no limit of length
+    if kind == "tuple":
+        return {kind: [_plain(item) for item in body]}
+    if kind in ("set", "frozenset"):
+        return {"set": sorted((_plain(item) for item in body), key=dumps)}
+    return tagged
+
+
+def _simplest(number: Any) -> Any:
+    """The same number as an int where it is whole, as a float where it is real."""
+    if isinstance(number, complex):
+        return number if number.imag else _simplest(number.real)
+    return int(number) if _is_whole(number) else number
 
 
 def _numbers_match(kinds: tuple[str, str], domain: Domain) -> bool:
@@ -146,10 +179,16 @@ def _close(left: Any, right: Any) -> bool:
         return left == right
     if isinstance(left, float) and isinstance(right, float) and math.isnan(left) and math.isnan(right):
         return True
+    if isinstance(left, complex) or isinstance(right, complex):
+        return _close(left.real, right.real) and _close(left.imag, right.imag)
+    if (isinstance(left, int) or isinstance(right, int)) and _is_whole(left) and _is_whole(right):
+        return bool(left == right)
     try:
-        if isinstance(left, complex) or isinstance(right, complex):
-            left, right = complex(left), complex(right)
-            return _close(left.real, right.real) and _close(left.imag, right.imag)
-        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+        absolute = ABSOLUTE_TOLERANCE if max(abs(left), abs(right)) < 1 else 0.0
+        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=absolute)
     except OverflowError:  # an integer beyond every float
         return bool(left == right)
+
+
+def _is_whole(number: float) -> bool:
+    return isinstance(number, int) or number.is_integer()  # an int has no such method before Python 3.12
