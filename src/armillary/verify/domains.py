@@ -5,7 +5,9 @@ A domain says what is possible; making values of it is the work of ``generate``.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -20,6 +22,9 @@ Kind = Literal[
 ]  # fmt: skip
 Number: TypeAlias = int | float
 
+MAX_MIN_LENGTH = 10_000
+MAX_DEPTH = 32
+
 _NAMES: dict[str, Kind] = {
     "int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "bytes", "complex": "complex",
     "None": "none", "NoneType": "none", "list": "list", "List": "list", "Sequence": "list", "Iterable": "list",
@@ -32,8 +37,8 @@ _SIZED: frozenset[Kind] = frozenset({"list", "tuple", "dict", "set", "frozenset"
 _NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
 _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
-_LENGTH = re.compile(r"len\s*(>=|<=|==|>|<|=)\s*(\d+)")
-_LENGTHS = re.compile(r"len\s+(\d+)\s*\.\.\s*(\d+)")
+_LENGTH = re.compile(r"len\s*(>=|<=|==|>|<|=)\s*(\d{1,18})")
+_LENGTHS = re.compile(r"len\s+(\d{1,18})\s*\.\.\s*(\d{1,18})")
 _CHARS = re.compile(r"chars\s+(?:in\s+)?(['\"].*['\"])", re.DOTALL)
 _TYPE_OF_VALUE: dict[type, Kind] = {
     bool: "bool", int: "int", float: "float", str: "str", bytes: "bytes", complex: "complex", type(None): "none",
@@ -157,7 +162,7 @@ def split_outside_brackets(text: str, separator: str) -> list[str]:
     """Split at a character that stands in no bracket and no quotes; parts come stripped.
 
     Raises:
-        SourceError: an empty part, or brackets and quotes that do not match.
+        SourceError: an empty part, brackets and quotes that do not match or are nested deeper than ``MAX_DEPTH``.
     """
     parts, depth, quote = [""], 0, ""
     for character in text:
@@ -167,6 +172,8 @@ def split_outside_brackets(text: str, separator: str) -> list[str]:
             quote = character
         elif character in OPENERS:
             depth += 1
+            if depth > MAX_DEPTH:
+                raise SourceError(f"a type that is nested deeper than {MAX_DEPTH} levels")
         elif character in OPENERS.values():
             depth -= 1
         if character == separator and depth == 0 and not quote:
@@ -231,13 +238,21 @@ def _narrow(domain: Domain, bound: str) -> Domain:
     if domain.kind not in _SIZED:
         return domain
     if lengths := _LENGTHS.fullmatch(bound):
-        return replace(domain, min_length=int(lengths.group(1)), max_length=int(lengths.group(2)))
+        return _of_length(domain, bound, int(lengths.group(1)), int(lengths.group(2)))
     if length := _LENGTH.fullmatch(bound):
         operator, size = length.group(1), int(length.group(2))
         low = {">=": size, ">": size + 1, "==": size, "=": size}.get(operator, domain.min_length)
         high = {"<=": size, "<": size - 1, "==": size, "=": size}.get(operator, domain.max_length)
-        return replace(domain, min_length=low, max_length=high)
+        return _of_length(domain, bound, low, high)
     return domain
+
+
+def _of_length(domain: Domain, bound: str, low: int, high: int | None) -> Domain:
+    if low > MAX_MIN_LENGTH:
+        raise SourceError(f"{bound!r} asks for inputs longer than {MAX_MIN_LENGTH}")
+    if high is not None and low > high:
+        raise SourceError(f"{bound!r} leaves no length")
+    return replace(domain, min_length=low, max_length=high)
 
 
 def _alphabet(bound: str, text: str) -> str:
@@ -250,16 +265,35 @@ def _alphabet(bound: str, text: str) -> str:
 def _narrow_number(domain: Domain, bound: str) -> Domain:
     if span := _RANGE.fullmatch(bound):
         low, high = (None if text is None else _number(text) for text in span.groups())
-        return replace(domain, low=low, high=high)
-    if limit := _BOUND.fullmatch(bound):
-        operator, value = limit.group(1), _number(limit.group(2))
-        step = (1 if domain.kind == "int" else 1e-9) if operator in ("<", ">") else 0
-        return replace(domain, low=value + step) if operator[0] == ">" else replace(domain, high=value - step)
-    return domain
+    elif limit := _BOUND.fullmatch(bound):
+        low, high = _limit(domain, limit.group(1), _number(limit.group(2)))
+    else:
+        return domain
+    low, high = domain.low if low is None else low, domain.high if high is None else high
+    if domain.kind == "int":
+        low, high = None if low is None else math.ceil(low), None if high is None else math.floor(high)
+    if low is not None and high is not None and low > high:
+        raise SourceError(f"{bound!r} leaves no number")
+    return replace(domain, low=low, high=high)
+
+
+def _limit(domain: Domain, operator: str, value: Number) -> tuple[Number | None, Number | None]:
+    """The inclusive bounds that ``>``, ``>=``, ``<`` or ``<=`` set."""
+    if operator == ">":
+        value = math.floor(value) + 1 if domain.kind == "int" else value + 1e-9
+    elif operator == "<":
+        value = math.ceil(value) - 1 if domain.kind == "int" else value - 1e-9
+    return (value, None) if operator[0] == ">" else (None, value)
 
 
 def _number(text: str) -> Number:
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    try:
+        value = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    except ValueError as error:
+        raise SourceError(f"a bound of {len(text)} digits") from error
+    if not abs(value) <= sys.float_info.max:
+        raise SourceError(f"the bound {text[:40]} is larger than a float can be")
+    return value
 
 
 def _union(domains: list[Domain]) -> Domain:
