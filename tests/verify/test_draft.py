@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -67,6 +68,12 @@ def test_one_value_is_the_only_argument() -> None:
         ({"signature": "f("}, "signature", "no signature"),
         ({"signature": "", "entry_point": "1f"}, "entry_point", "no function name"),
         ({"signature": "", "entry_point": "class"}, "entry_point", "no function name"),
+        ({"prompt": "a\ud800"}, "prompt", "surrogate"),
+        ({"signature": "f(x, x)"}, "signature", "'x' stands here twice"),
+        ({"signature": "f(*xs)"}, "signature", "name each parameter"),
+        ({"reference": "class f: pass"}, "reference", "defines no function 'f'"),
+        ({"reference": "async def f(x, y): return x"}, "reference", "defines no function 'f'"),
+        ({"reference": "def f(x): return x"}, "reference", "cannot be called with 2 arguments"),
         ({"entry_point": "g"}, "entry_point", "defines 'f'"),
         ({"inputs": {"z": "int"}}, "inputs.z", "unknown field"),
         ({"inputs": {"x": "int | len<=3"}}, "inputs.x", "bounds nothing"),
@@ -92,6 +99,27 @@ def test_a_bad_field_is_named(fields: dict[str, Any], field: str, problem: str) 
     with pytest.raises(TaskFormatError, match=problem) as caught:
         build_task(draft(**fields))
     assert caught.value.field == field
+
+
+def test_a_name_is_one_name_however_it_was_typed() -> None:
+    decomposed = unicodedata.normalize("NFD", "größe")
+    task = build_task(
+        Draft(
+            prompt="p",
+            entry_point=decomposed,
+            signature=f"{decomposed}({decomposed}: int)",
+            inputs={decomposed: "0..3"},
+        )
+    )
+    assert (task.entry_point, task.parameters) == ("größe", (Parameter("größe", "int", "0..3"),))
+
+
+def test_the_last_definition_of_a_reference_counts() -> None:
+    assert build_task(draft(reference="def f(x): ...\ndef f(x, y=0): return x + y")).reference
+
+
+def test_without_a_signature_a_reference_may_take_any_number() -> None:
+    assert build_task(Draft(prompt="p", entry_point="f", reference="def f(a, b): return a")).reference
 
 
 def test_examples_without_signature_must_agree_on_the_number_of_arguments() -> None:

@@ -87,6 +87,34 @@ def test_the_only_function_is_the_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "prompt"),
+    [
+        ("def f(x): return x", "def f(x): ...\n"),
+        ("def f(x,\n  y): return x", "def f(x,\n  y): ...\n"),
+        ("def größe(x): return x", "def größe(x): ...\n"),
+        ("def f(x): 'Doc.'; return x", "def f(x): 'Doc.'\n"),
+        ("def f(x):\n    'Doc.'; return x\n", "def f(x):\n    'Doc.'\n"),
+        ("def f(x):\n\treturn x\n", "def f(x):\n\t...\n"),
+        ("def f(x):\r\n    return (\r\n    1)\r\nA = 1\r\n", "def f(x):\n    ...\nA = 1\n"),
+        ("\ufeffdef f(x): ...", "def f(x): ...\n"),
+    ],
+)
+def test_no_body_stays_in_the_prompt_wherever_it_begins(source: str, prompt: str) -> None:
+    assert task_from_stub(source).prompt == prompt
+
+
+@pytest.mark.parametrize("character", ["\x0c", "\u2028", "\x85", "\x1d"])
+def test_only_the_line_ends_of_python_count(character: str) -> None:
+    source = f"s = 'a{character}b'\n@requires('x > 0')\ndef f(x):\n    'Doc.'\n    return 1\n"
+    assert task_from_stub(source).prompt == f"s = 'a{character}b'\ndef f(x):\n    'Doc.'\n"
+
+
+def test_a_helper_may_have_decorators_of_its_own() -> None:
+    task = task_from_stub("@cache\ndef helper(x):\n    return x\n\ndef f(x): ...\n")
+    assert (task.entry_point, task.prompt.startswith("@cache")) == ("f", True)
+
+
+@pytest.mark.parametrize(
     ("source", "problem"),
     [
         ("def f(:", "line 1: not a Python stub"),
@@ -99,6 +127,16 @@ def test_the_only_function_is_the_one() -> None:
         ("@requires\ndef f(): ...", "needs its values in brackets"),
         ("@requires(x)\ndef f(): ...", "not a literal"),
         ("@requires(1)\ndef f(): ...", "1 is not text"),
+        ("@requires(x='1')\ndef f(x): ...", "without names"),
+        ("@examples(a='f(1) == 2')\ndef f(x): ...", "without names"),
+        ("@inputs('int')\ndef f(x): ...", "write inputs.name=value"),
+        ("@budget(3)\ndef f(x): ...", "write budget.name=value"),
+        ("@reference()\ndef f(x): ...", "one reference"),
+        ("@reference('def f(x): ...', 'y')\ndef f(x): ...", "one reference"),
+        ("@requires('x')\ndef f(x): ...\n@requires('x')\ndef g(x): ...", "which function is to be written"),
+        ("def f(*xs): ...", "name each parameter"),
+        ("async def f(x): ...", "no function at the top level"),
+        ("class A:\n    def f(self): ...", "no function at the top level"),
         ("@raises(ValueError)\ndef f(): ...", "write raises"),
         ("@inputs(**x)\ndef f(): ...", "cannot be unpacked"),
         ("@examples((1, 2, 3))\ndef f(x): ...", "line 1, examples.0.: .1, 2, 3. is no example"),

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from armillary.core.errors import TaskFormatError
-from armillary.core.tasks import Example
+from armillary.core.tasks import Budget, Example
 from armillary.verify.source import SourceError
 from armillary.verify.spec_yaml import task_from_yaml, value_of
 from armillary.verify.yaml_nodes import compose_yaml
@@ -60,6 +62,11 @@ def test_all_fields_are_read() -> None:
         ("'5'", "5"),
         ("5", 5),
         ("no", "no"),
+        ("-.inf", -math.inf),
+        ("[.inf]", [math.inf]),
+        ("'010'", "010"),
+        ("2020-01-01", "2020-01-01"),
+        ("face", "face"),
         ("1:30", "1:30"),
         ("~", None),
         ("- 1\n- (2,)", [1, (2,)]),
@@ -68,6 +75,34 @@ def test_all_fields_are_read() -> None:
 )
 def test_values_are_python_literals_or_plain_yaml(text: str, value: object) -> None:
     assert value_of(compose_yaml(text)) == value
+
+
+def test_yaml_spells_not_a_number() -> None:
+    assert math.isnan(value_of(compose_yaml(".nan")))
+
+
+@pytest.mark.parametrize("text", ["010", "-07", "9" * 5000, "0x" + "f" * 50_000, "0b12", "- 010", "010: 1"])
+def test_a_number_that_python_does_not_read_is_not_taken_for_text(text: str) -> None:
+    with pytest.raises(SourceError, match="quote it if it is text"):
+        value_of(compose_yaml(text))
+
+
+@pytest.mark.parametrize("text", ["a: 1\na: 2", "{a: 1, a: 2}", "1: 1\n1.0: 2", "b:\n  - a: 1\n    a: 2"])
+def test_a_key_that_stands_twice_in_a_value_is_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="stands here twice"):
+        value_of(compose_yaml(text))
+
+
+def test_fields_that_are_left_empty_say_nothing() -> None:
+    task = task_from_yaml("prompt: p\nsignature: f(x)\nexamples:\nensures: ~\nlaws: null\ninputs:\nbudget:\nraises:\n")
+    assert (task.examples, task.ensures, task.laws, task.raises, task.budget) == ((), (), (), (), Budget())
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\n"])
+def test_a_byte_order_mark_and_any_line_end_change_nothing(newline: str) -> None:
+    text = "\ufeffprompt: |\n  a\n  b\nsignature: f(x)\nexamples:\n  - f(1) == 2\n"
+    task = task_from_yaml(text.replace("\n", newline))
+    assert (task.prompt, task.examples) == ("a\nb\n", (Example((1,), 2),))
 
 
 def test_a_key_that_is_no_plain_value_is_refused() -> None:

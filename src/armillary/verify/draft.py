@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -19,8 +20,8 @@ from armillary.verify.docstring_examples import find_examples
 from armillary.verify.domains import has_unknown, parse_domain, split_outside_brackets
 from armillary.verify.examples_text import parse_call, parse_example
 from armillary.verify.predicates import check_predicates
-from armillary.verify.signature import Signature, parse_signature
-from armillary.verify.source import SourceError, parse_module
+from armillary.verify.signature import Signature, parse_signature, signature_of
+from armillary.verify.source import SourceError, defined_functions, parse_module
 
 EXAMPLE_FORMS = "write `f(2) == 4`, or `call` with `returns` or `raises`, or `input` with `output`"
 
@@ -91,6 +92,8 @@ def build_task(draft: Draft) -> TaskSpec:
     """
     if not draft.prompt.strip():
         raise TaskFormatError("a task needs a prompt", field="prompt", line=draft.line("prompt"))
+    if any("\ud800" <= char <= "\udfff" for char in draft.prompt):
+        raise TaskFormatError("a lone surrogate is no text", field="prompt", line=draft.line("prompt"))
     signature = _signature(draft)
     parameters = _with_domains(draft, signature.parameters)
     names = tuple(item.name for item in parameters) if draft.signature or draft.inputs or draft.stub_signature else None
@@ -107,7 +110,7 @@ def build_task(draft: Draft) -> TaskSpec:
         reference=draft.reference,
         budget=_budget(draft),
     )
-    _check_reference(draft, task.entry_point)
+    _check_reference(draft, task.entry_point, None if names is None else len(names))
     check_predicates(task, draft.line)
     return task
 
@@ -121,7 +124,9 @@ def _signature(draft: Draft) -> Signature:
     else:
         names = tuple(Parameter(name) for name in draft.inputs)
         found = Signature(draft.entry_point, names, "", len(names))
-    name = draft.entry_point or found.name
+    _refuse_uncallable(draft, found)
+    # Python reads names in this form, so `größe` is one name however it was typed.
+    name = unicodedata.normalize("NFKC", draft.entry_point) or found.name
     if not name:
         hint = "add `signature: def f(x: int) -> int`, or a Python stub to the prompt"
         raise TaskFormatError("a task needs the name of the function to write", field="entry_point", hint=hint)
@@ -133,17 +138,28 @@ def _signature(draft: Draft) -> Signature:
     return replace(found, name=name)
 
 
+def _refuse_uncallable(draft: Draft, signature: Signature) -> None:
+    names = [item.name for item in signature.parameters]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    with draft.reading("signature"):
+        if twice is not None:
+            raise SourceError(f"the parameter {twice!r} stands here twice")
+        if signature.takes_any_number:
+            raise SourceError("inputs cannot be made for `*args`; take one list, or name each parameter")
+
+
 def _with_domains(draft: Draft, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
     known = tuple(item.name for item in parameters)
-    for name, text in draft.inputs.items():
-        path = f"inputs.{name}"
+    inputs = {unicodedata.normalize("NFKC", name): (name, text) for name, text in draft.inputs.items()}
+    for name, (spelled, text) in inputs.items():
+        path = f"inputs.{spelled}"
         refuse_unknown(name, known, line=draft.line(path), within="inputs")
         with draft.reading(path):
             annotation = parameters[known.index(name)].annotation or "int"
             is_whole = any(part[0].isalpha() and not part.startswith(("len", "chars")) for part in _parts(text))
             if has_unknown(parse_domain(text if is_whole else f"{annotation} | {text}")):
                 raise SourceError(f"{text!r} names a type that inputs cannot be made of")
-    return tuple(replace(item, domain=draft.inputs.get(item.name, "")) for item in parameters)
+    return tuple(replace(item, domain=inputs.get(item.name, ("", ""))[1]) for item in parameters)
 
 
 def _parts(text: str) -> list[str]:
@@ -211,10 +227,14 @@ def _budget(draft: Draft) -> Budget:
     return Budget(**draft.budget)
 
 
-def _check_reference(draft: Draft, entry_point: str) -> None:
+def _check_reference(draft: Draft, entry_point: str, num_parameters: int | None) -> None:
     if not draft.reference:
         return
     with draft.reading("reference"):
-        tree = parse_module(draft.reference)
-        if entry_point not in {getattr(node, "name", "") for node in tree.body}:
+        named = [node for node in defined_functions(parse_module(draft.reference)) if node.name == entry_point]
+        if not named:
             raise SourceError(f"the reference defines no function {entry_point!r}")
+        if num_parameters is not None and not signature_of(named[-1]).accepts(num_parameters):
+            raise SourceError(
+                f"the reference cannot be called with {num_parameters} arguments, as the task's function is"
+            )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable
 
 from armillary.core.errors import TaskFormatError
@@ -37,6 +38,7 @@ def task_from_stub(source: str, *, entry_point: str = "", reference: str = "") -
     Raises:
         TaskFormatError: no Python, no function, or a decorator that says something wrong.
     """
+    source = source.removeprefix("\ufeff")
     try:
         tree = parse_module(source)
         function = _stub_function(tree, entry_point)
@@ -53,7 +55,7 @@ def task_from_stub(source: str, *, entry_point: str = "", reference: str = "") -
 def has_stub(text: str) -> bool:
     """Whether a text is Python with a function to write."""
     try:
-        return bool(defined_functions(parse_module(text)))
+        return bool(defined_functions(parse_module(text.removeprefix("\ufeff"))))
     except SourceError:
         return False
 
@@ -73,10 +75,10 @@ def _stub_function(tree: ast.Module, entry_point: str) -> ast.FunctionDef:
     if entry_point:
         named = [function for function in functions if function.name == entry_point]
     else:
-        decorated = [function for function in functions if function.decorator_list]
+        decorated = [function for function in functions if any(map(_is_known, function.decorator_list))]
         stubs = [function for function in functions if is_stub(function)]
         named = decorated or stubs or functions
-        if len(named) > 1 and not stubs:
+        if len(named) > 1 and (decorated or not stubs):
             names = ", ".join(function.name for function in named)
             raise SourceError(f"which function is to be written? {names}; leave only its body out")
     if not named:
@@ -87,23 +89,23 @@ def _stub_function(tree: ast.Module, entry_point: str) -> ast.FunctionDef:
 
 def _prompt(source: str, tree: ast.Module, function: ast.FunctionDef) -> str:
     """The file without our decorators and imports, the function's body cut behind its docstring."""
-    lines = source.splitlines()
+    # The parser's own line ends; `splitlines` knows more of them.
+    lines = re.split(r"\r\n|\r|\n", source)
     dropped: set[int] = set()
     ours: list[ast.expr | ast.stmt] = [*function.decorator_list, *filter(_is_ours, tree.body)]
     for node in ours:
         dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     docstring = function.body[0] if ast.get_docstring(function, clean=False) is not None else None
     body = function.body[1:] if docstring is not None else function.body
-    stub_end = ""
-    if body and body[0].lineno > function.lineno:
-        dropped.update(range(body[0].lineno, (function.end_lineno or 0) + 1))
-        stub_end = "" if docstring is not None else "    ..."
-    kept = []
-    for number, line in enumerate(lines, start=1):
-        if number not in dropped:
-            kept.append(line)
-        elif stub_end and number == body[0].lineno:
-            kept.append(stub_end)
+    if body:
+        first = body[0].lineno
+        dropped.update(range(first + 1, (function.end_lineno or first) + 1))
+        # Columns are counted in bytes.
+        before = lines[first - 1].encode()[: body[0].col_offset].decode()
+        lines[first - 1] = f"{before}..." if docstring is None else before.rstrip("; \t")
+        if not lines[first - 1]:
+            dropped.add(first)
+    kept = [line for number, line in enumerate(lines, start=1) if number not in dropped]
     return "\n".join(kept).strip("\n") + "\n"
 
 
@@ -115,14 +117,26 @@ def _is_ours(node: ast.stmt) -> bool:
 
 def _read_decorator(node: ast.expr, draft: Draft) -> None:
     call = node if isinstance(node, ast.Call) else None
-    target = node if call is None else call.func
-    name = target.attr if isinstance(target, ast.Attribute) else ast.unparse(target)
+    name = _decorator_name(node)
     refuse_unknown(name, DECORATORS, line=node.lineno)
     if call is None:
         raise TaskFormatError("needs its values in brackets", field=name, line=node.lineno)
     draft.lines.setdefault(name, node.lineno)
     with draft.reading(name):
+        if call.args and name in ("inputs", "budget"):
+            raise SourceError(f"write {name}(name=value): each value needs its name")
+        if call.keywords and name not in ("inputs", "budget", "raises"):
+            raise SourceError("its values are given without names")
         _READERS[name](call, draft)
+
+
+def _decorator_name(node: ast.expr) -> str:
+    target = node.func if isinstance(node, ast.Call) else node
+    return target.attr if isinstance(target, ast.Attribute) else ast.unparse(target)
+
+
+def _is_known(node: ast.expr) -> bool:
+    return _decorator_name(node) in DECORATORS
 
 
 def _texts(call: ast.Call) -> list[str]:
@@ -166,7 +180,10 @@ def _read_examples(call: ast.Call, draft: Draft) -> None:
 
 
 def _read_reference(call: ast.Call, draft: Draft) -> None:
-    draft.reference = inspect.cleandoc("\n".join(_texts(call)))
+    texts = _texts(call)
+    if len(texts) != 1 or draft.reference:
+        raise SourceError("there is one reference, given as one text")
+    draft.reference = inspect.cleandoc(texts[0])
 
 
 _READERS: dict[str, Callable[[ast.Call, Draft], None]] = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from typing import Any
 
 import yaml
@@ -18,7 +20,11 @@ FIELDS = (
     "prompt", "entry_point", "signature", "inputs", "examples", "requires", "ensures", "laws", "raises", "reference",
     "budget",
 )  # fmt: skip
-_SPOKEN = {"true": True, "false": False, "null": None, "~": None, "": None}
+_SPOKEN = {
+    "true": True, "false": False, "null": None, "~": None, "": None, ".nan": math.nan, ".inf": math.inf,
+    "-.inf": -math.inf,
+}  # fmt: skip
+_LIKE_A_NUMBER = re.compile(r"[+-]?(?:0[xob][0-9a-f_]+|[0-9][0-9_]*)", re.IGNORECASE)
 
 
 def task_from_yaml(text: str) -> TaskSpec:
@@ -57,7 +63,10 @@ def value_of(node: yaml.Node) -> Any:
     for key, item in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise SourceError("a key that is no plain value")
-        found[value_of(key)] = value_of(item)
+        name = value_of(key)
+        if name in found:
+            raise SourceError(f"the key {name!r} stands here twice")
+        found[name] = value_of(item)
     return found
 
 
@@ -68,7 +77,10 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         return _SPOKEN[node.value]
     try:
         return literal(node.value)
-    except SourceError:
+    except SourceError as error:
+        if _LIKE_A_NUMBER.fullmatch(node.value):
+            # Such as 010, or more digits than a number may have: as text it would be misread.
+            raise SourceError(f"{node.value[:40]!r} is no number that Python reads; quote it if it is text") from error
         return node.value
 
 

@@ -40,11 +40,13 @@ def line_of(node: yaml.Node) -> int:
 
 
 def entries(node: yaml.Node, path: str) -> Iterator[tuple[str, str, yaml.Node]]:
-    """Key, dotted path and value node of each entry of a mapping.
+    """Key, dotted path and value node of each entry of a mapping; a field left empty has none.
 
     Raises:
         TaskFormatError: not a mapping, a key that is no text, or a key that stands twice.
     """
+    if _is_empty(node):
+        return
     if not isinstance(node, yaml.MappingNode):
         raise TaskFormatError(f"expected fields and values, found {_kind(node)}", field=path, line=line_of(node))
     seen = set()
@@ -70,14 +72,14 @@ def text_of(node: yaml.Node, path: str) -> str:
 
 
 def items_of(node: yaml.Node, path: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Path and node of each item of a list; a single scalar counts as a list of one.
+    """Path and node of each item of a list; a single scalar counts as a list of one, a field left empty of none.
 
     Raises:
         TaskFormatError: a mapping.
     """
     if isinstance(node, yaml.MappingNode):
         raise TaskFormatError("expected a list, found fields and values", field=path, line=line_of(node))
-    items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    items = node.value if isinstance(node, yaml.SequenceNode) else [] if _is_empty(node) else [node]
     for index, item in enumerate(items):
         yield f"{path}[{index}]", item
 
@@ -94,6 +96,10 @@ def _refuse_dangers(text: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise TaskFormatError(f"nested deeper than {MAX_DEPTH} levels", line=line)
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style is None and node.value in ("", "~", "null")
 
 
 def _kind(node: yaml.Node) -> str:
