@@ -87,6 +87,7 @@ def test_what_is_meant_to_be_the_same_matches(expected: object, actual: object, 
         ({1: 1}, {}, ""),
         (1 << 70, float(1 << 70), ""),
         (1.0, 10**400, ""),
+        (0.5, 10**400, ""),
         (1.0, 1 + 0j, ""),
     ],
 )

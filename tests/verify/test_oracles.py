@@ -84,6 +84,12 @@ def test_the_demanded_exception_must_come_and_only_then(jail: Jail) -> None:
     assert rows[3] == {"raises[ValueError]": "its condition is false", "ensures[0]": None}
 
 
+def test_an_undemanded_exception_of_another_class_breaks_ensures_and_leaves_raises_alone(jail: Jail) -> None:
+    spec = task(raises=(("ValueError", "x < 0"),), ensures=predicates("result == x"))
+    [row] = judge(jail, spec, "def f(x): raise KeyError(x)", 1)
+    assert row == {"raises[ValueError]": "its condition is false", "ensures[0]": ("result == x", "raised KeyError: 1")}
+
+
 @pytest.mark.parametrize(
     ("demanded", "code"),
     [
@@ -193,6 +199,21 @@ def test_a_law_reads_nothing_of_the_candidate_but_its_entry_point(jail: Jail, fo
         None,
         ("sorted([x]) == [f(x)]", "[3] != [4]"),
     )
+
+
+def test_a_candidate_loads_among_laws_as_it_does_alone(jail: Jail) -> None:
+    code = """from __future__ import annotations
+from dataclasses import dataclass
+from typing import get_type_hints
+@dataclass
+class Pair:
+    left: Side
+class Side: pass
+def f(x): return [get_type_hints(Pair)["left"] is Side, __name__, g(x)]
+def g(x): return x
+"""
+    spec = task(laws=predicates("f(x) == [True, 'candidate', x]"))
+    assert judge(jail, spec, code, 3) == [{"laws[0]": None}]
 
 
 def test_an_entry_point_may_bear_the_name_of_a_builtin(jail: Jail) -> None:

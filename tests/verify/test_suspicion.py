@@ -78,3 +78,9 @@ def test_an_example_that_raises_a_subclass_of_what_is_demanded_contradicts_nothi
         raises=(("LookupError", "x == 1"),),
     )  # fmt: skip
     assert find_contradiction(spec, jail) == ""
+
+
+def test_a_predicate_without_an_answer_on_an_example_contradicts_nothing(jail: Jail) -> None:
+    endless = Predicate("sum(1 for _ in range(10 ** 9)) == result")
+    spec = TaskSpec("p", "f", parameters=(Parameter("x"),), examples=(Example((1,), 1),), ensures=(endless,))
+    assert find_contradiction(spec, jail) == ""
