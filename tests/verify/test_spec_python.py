@@ -90,6 +90,7 @@ def test_the_only_function_is_the_one() -> None:
     ("source", "prompt"),
     [
         ("def f(x): return x", "def f(x): ...\n"),
+        ("def f(x):\n    import math\n", "def f(x):\n    ...\n"),
         ("def f(x,\n  y): return x", "def f(x,\n  y): ...\n"),
         ("def größe(x): return x", "def größe(x): ...\n"),
         ("def f(x): 'Doc.'; return x", "def f(x): 'Doc.'\n"),
@@ -107,6 +108,13 @@ def test_no_body_stays_in_the_prompt_wherever_it_begins(source: str, prompt: str
 def test_only_the_line_ends_of_python_count(character: str) -> None:
     source = f"s = 'a{character}b'\n@requires('x > 0')\ndef f(x):\n    'Doc.'\n    return 1\n"
     assert task_from_stub(source).prompt == f"s = 'a{character}b'\ndef f(x):\n    'Doc.'\n"
+
+
+def test_an_import_before_the_docstring_hides_neither_it_nor_its_examples() -> None:
+    source = "def f(x):\n    import math\n    'Round up: f(1.5) == 2'\n    return math.ceil(x)\n"
+    task = task_from_stub(source)
+    assert task.prompt == source[: source.index("    return")]
+    assert task.examples == (Example((1.5,), 2, origin="docstring"),)
 
 
 def test_a_helper_may_have_decorators_of_its_own() -> None:

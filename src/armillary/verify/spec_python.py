@@ -48,7 +48,7 @@ def task_from_stub(source: str, *, entry_point: str = "", reference: str = "") -
     for decorator in reversed(function.decorator_list):
         _read_decorator(decorator, draft)
     draft.prompt = _prompt(source, tree, function)
-    draft.docstring = ast.get_docstring(function) or ""
+    draft.docstring = _docstring(function)
     return build_task(draft)
 
 
@@ -95,18 +95,33 @@ def _prompt(source: str, tree: ast.Module, function: ast.FunctionDef) -> str:
     ours: list[ast.expr | ast.stmt] = [*function.decorator_list, *filter(_is_ours, tree.body)]
     for node in ours:
         dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    docstring = function.body[0] if ast.get_docstring(function, clean=False) is not None else None
-    body = function.body[1:] if docstring is not None else function.body
+    num_describing = _num_describing(function)
+    body = function.body[num_describing:]
     if body:
         first = body[0].lineno
         dropped.update(range(first + 1, (function.end_lineno or first) + 1))
         # Columns are counted in bytes.
         before = lines[first - 1].encode()[: body[0].col_offset].decode()
-        lines[first - 1] = f"{before}..." if docstring is None else before.rstrip("; \t")
+        lines[first - 1] = before.rstrip("; \t") if num_describing else f"{before}..."
         if not lines[first - 1]:
             dropped.add(first)
     kept = [line for number, line in enumerate(lines, start=1) if number not in dropped]
     return "\n".join(kept).strip("\n") + "\n"
+
+
+def _num_describing(function: ast.FunctionDef) -> int:
+    """How many statements the body begins with up to its docstring; imports may stand before it, none is 0."""
+    for index, node in enumerate(function.body):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return index + 1
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+    return 0
+
+
+def _docstring(function: ast.FunctionDef) -> str:
+    described = [node.value for node in function.body[: _num_describing(function)] if isinstance(node, ast.Expr)]
+    return inspect.cleandoc(str(literal(described[0]))) if described else ""
 
 
 def _is_ours(node: ast.stmt) -> bool:
