@@ -4,9 +4,9 @@
 An ``int`` may stand where a float is expected; a float where an int is expected only if the annotation says float.
 NaN equals NaN. Values stay in their tagged form: a hostile one could make the building of a set take very long.
 
-Two numbers are the same when they are equal, or when at least one is a float and they differ by at most a billionth of
-the larger one, or by ``ABSOLUTE_TOLERANCE`` where both are below 1 in size. An int and a float without a fraction must
-be equal. Members of sets and keys of dicts have no tolerance.
+Two numbers are the same when they are equal, or when at least one is a float and they differ by at most a millionth (so
+that an example may be rounded to six digits behind the point, as HumanEval's own tests allow) or, where they are large,
+by a billionth of the larger one. An int and a float without a fraction must be equal. Members of sets and keys of dicts have no tolerance.
 """
 
 from __future__ import annotations
@@ -184,8 +184,7 @@ def _close(left: Any, right: Any) -> bool:
     if (isinstance(left, int) or isinstance(right, int)) and _is_whole(left) and _is_whole(right):
         return bool(left == right)
     try:
-        absolute = ABSOLUTE_TOLERANCE if max(abs(left), abs(right)) < 1 else 0.0
-        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=absolute)
+        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
     except OverflowError:  # an integer beyond every float
         return bool(left == right)
 
