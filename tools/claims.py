@@ -78,12 +78,13 @@ def read_results(folder: Path) -> list[Row]:
     """Every benchmark row; of rows with the same topic, claim and metric only one stays.
 
     It is the last of those with the largest ``n``, and among them of those on a quiet machine: neither a quick run nor
-    a noisy one replaces a better one. To withdraw a row, remove it from its file and say so in ``docs/log.md``.
+    a noisy one replaces a better one, and a row that calls itself partial is passed over. To withdraw a row, remove it
+    from its file and say so in ``docs/log.md``.
     """
     best: dict[tuple[str, str, str], Row] = {}
     for path in sorted(folder.glob("*.jsonl")):
         for row in read_records(path):
-            if not {"claim", "metric", "value"} <= row.keys():
+            if not {"claim", "metric", "value"} <= row.keys() or row.get("is_partial"):
                 continue
             key = path.stem, row["claim"], row["metric"]
             if key not in best or _worth(row) >= _worth(best[key]):

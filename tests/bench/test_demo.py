@@ -51,6 +51,13 @@ def test_rows_are_on_disk_and_seconds_have_their_spread(tmp_path: Path) -> None:
     assert seconds.holds is None
 
 
+def test_the_rows_of_a_partial_run_say_so_on_disk(tmp_path: Path) -> None:
+    verifier = OracleVerifier({RIGHT: judged(3), WRONG: judged(1)})
+    model = ScriptedModel([[fenced(WRONG)], [fenced(RIGHT)]])
+    demo.measure(TASK, model, verifier, 1, MACHINE, tmp_path, is_partial=True)
+    assert [record["is_partial"] for record in read_records(tmp_path / "demo.jsonl")] == [True, True]
+
+
 def test_a_folder_without_the_task_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"demo\.yaml"):
         demo.run(quick=True, data=tmp_path, limit=None, noisy=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from armillary.bench.rows import Row, append_record, append_row, holds, read_records
+from armillary.bench.rows import Row, append_record, append_row, holds, is_partial_run, read_records
 from armillary.core.errors import UsageError
 
 ROW = Row("", "pass@1", 0.5, "ratio", None, "higher", None, "", 40, (0.4, 0.6), 2, 0.1, "a machine", "abc")
@@ -48,6 +48,23 @@ def test_a_file_that_is_not_ours_is_refused_with_its_line(tmp_path: Path) -> Non
     path.write_text("[1]\n")
     with pytest.raises(UsageError, match=r"tasks.jsonl:1"):
         list(read_records(path))
+
+
+@pytest.mark.parametrize(
+    ("quick", "limit", "noisy", "expected"),
+    [
+        (False, None, False, False),
+        (False, 40, False, False),
+        (False, 39, False, True),
+        (True, None, False, True),
+        (True, 40, False, True),
+        (False, None, True, True),
+    ],
+)
+def test_a_run_that_measures_less_or_less_well_is_partial(
+    quick: bool, limit: int | None, noisy: bool, expected: bool
+) -> None:
+    assert is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=40) is expected
 
 
 @pytest.mark.parametrize(

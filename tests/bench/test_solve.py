@@ -49,7 +49,7 @@ def model_of(script: list[list[str]]) -> ScriptedModel:
 
 
 def measured(model: ScriptedModel, sandbox: Sandbox, problems: list[Problem], folder: Path, **more: Any) -> list[Row]:
-    options = {"machine": MACHINE, "budget": BUDGET, "say": lambda line: None} | more
+    options = {"blank": BLANK, "budget": BUDGET, "say": lambda line: None} | more
     return measure(model, OracleVerifier(TRUTH), sandbox, problems, folder=folder, **options)
 
 
@@ -74,6 +74,14 @@ def test_every_stage_is_judged_by_the_hidden_tests(sandbox: Sandbox, problems: l
     assert value_of(rows, "tokens per task") > 0
 
 
+def test_the_row_of_many_answers_says_that_the_first_was_not_sampled(
+    sandbox: Sandbox, problems: list[Problem], tmp_path: Path
+) -> None:
+    rows = measured(model_of(SCRIPT), sandbox, problems, tmp_path)
+    baseline = next(row.baseline for row in rows if row.metric == "pass@3")
+    assert baseline == "ceiling of selection: 1 greedy answer and 2 samples"
+
+
 def test_rows_and_results_are_kept(sandbox: Sandbox, problems: list[Problem], tmp_path: Path) -> None:
     lines: list[str] = []
     rows = measured(model_of(SCRIPT), sandbox, problems, tmp_path, say=lines.append)
@@ -96,7 +104,7 @@ def test_results_of_another_commit_or_budget_do_not_count(
 ) -> None:
     measured(model_of(SCRIPT), sandbox, problems[:1], tmp_path)
     again = model_of(SCRIPT)
-    measured(again, sandbox, problems[:1], tmp_path, machine=replace(MACHINE, commit="def"))
+    measured(again, sandbox, problems[:1], tmp_path, blank=replace(BLANK, commit="def"))
     assert len(again.requests) == 2
     fewer = model_of([[SUB]])
     measured(fewer, sandbox, problems[:1], tmp_path, budget=Budget(num_candidates=1, max_rounds=0))
@@ -122,7 +130,7 @@ def test_a_problem_that_contradicts_itself_is_counted_as_not_answered(
     sandbox: Sandbox, problems: list[Problem], tmp_path: Path
 ) -> None:
     verifier = OracleVerifier({}, on_task=Verdict(Status.SPEC_SUSPECT))
-    rows = measure(model_of([]), verifier, sandbox, problems[:1], machine=MACHINE, folder=tmp_path)
+    rows = measure(model_of([]), verifier, sandbox, problems[:1], blank=BLANK, folder=tmp_path)
     assert value_of(rows, "pass@1 after revision") == 0.0
     assert value_of(rows, "answers presented as verified") == 0.0
 
@@ -167,4 +175,5 @@ def test_the_topic_runs_on_the_model_that_the_settings_name(tmp_path: Path, monk
         rows = run(quick=True, data=write_data(tmp_path), limit=1, noisy=True)
     assert value_of(rows, "pass@1 after revision") == 1.0
     assert value_of(rows, "answers presented as verified") == 1.0
-    assert (tmp_path / "benchmarks" / "results" / "solve.jsonl").is_file()
+    kept = list(read_records(tmp_path / "benchmarks" / "results" / "solve.jsonl"))
+    assert {record["is_partial"] for record in kept} == {True}

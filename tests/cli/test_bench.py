@@ -56,6 +56,12 @@ def test_a_missed_claim_fails_and_is_named(armillary: Run, topic: Callable[..., 
     assert (ran.code, ran.err) == (1, "missed: decode\n")
 
 
+def test_a_partial_run_says_that_it_is_not_published(armillary: Run, topic: Callable[..., Topic]) -> None:
+    topic(replace(FAST, is_partial=True))
+    ran = armillary("bench", "engine", "--quick")
+    assert (ran.code, ran.err.startswith("a partial run")) == (0, True)
+
+
 def test_options_reach_the_topic(armillary: Run, topic: Callable[..., Topic], tmp_path: Path) -> None:
     fake = topic(FAST)
     armillary("bench", "solve", "--quick", "--data", str(tmp_path), "--limit", "4", "--noisy")

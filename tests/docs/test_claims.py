@@ -169,6 +169,16 @@ def test_neither_a_quick_run_nor_a_noisy_one_replaces_a_better_one(project: Path
     assert "1.6 x" not in page(project)
 
 
+def test_a_partial_row_is_never_published_however_large_it_is(project: Path) -> None:
+    assert claims.main([], project) == 0
+    add_results(project, result(n=99, is_partial=True))
+    assert claims.main(["--check"], project) == 0
+    set_status(project, "measured")
+    add_results(project, result(value=1.1, is_partial=False), result(value=1.6, n=99, is_partial=True))
+    assert "1.1 x" in page(project)
+    assert "1.6 x" not in page(project)
+
+
 def test_a_larger_run_counts_even_on_a_noisy_machine_and_the_load_is_shown(project: Path) -> None:
     add_results(project, result(metric="loading", value=1.1), result(metric="loading", value=1.6, n=50, load=5.0))
     assert "| attention | loading | 1.6 x (1.3 to 1.5), n = 50 |" in page(project)

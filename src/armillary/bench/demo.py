@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import statistics
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
-from armillary.bench.rows import RESULTS_FOLDER, Row, append_row, holds
+from armillary.bench.rows import RESULTS_FOLDER, Row, append_row, holds, is_partial_run
 from armillary.core.errors import NotFoundError
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.settings import load_settings
@@ -51,7 +52,14 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     settings = load_settings()
     num_seeds = limit or (QUICK_SEEDS if quick else NUM_SEEDS)
     with Sandbox(settings["sandbox.minimum_tier"]) as jail:
-        return measure(load_task(path), stack.generator_for(settings), CodeVerifier(jail), num_seeds, machine)
+        return measure(
+            load_task(path),
+            stack.generator_for(settings),
+            CodeVerifier(jail),
+            num_seeds,
+            machine,
+            is_partial=is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=NUM_SEEDS),
+        )
 
 
 def measure(
@@ -61,6 +69,8 @@ def measure(
     num_seeds: int,
     machine: MachineState,
     folder: Path = RESULTS_FOLDER,
+    *,
+    is_partial: bool = False,
 ) -> list[Row]:
     """Solve with seeds 0, 1, ... and append the rows to ``demo.jsonl`` in the results' folder."""
     solutions = []
@@ -74,6 +84,7 @@ def measure(
         _row("seeds_with_a_refuted_and_an_accepted_program", num_shown, machine, num_seeds, of=num_seeds),
         _row("seconds_per_solve", statistics.median(seconds), machine, num_seeds, spread=(min(seconds), max(seconds))),
     ]
+    rows = [replace(row, is_partial=is_partial) for row in rows]
     for row in rows:
         append_row(folder / "demo.jsonl", row)
     return rows

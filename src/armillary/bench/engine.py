@@ -11,13 +11,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from armillary.bench.llama_peer import LlamaPeer
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
-from armillary.bench.rows import RESULTS_FOLDER, Row, append_row, holds
+from armillary.bench.rows import RESULTS_FOLDER, Row, append_row, holds, is_partial_run
 from armillary.bench.texts import LONG_QUESTION, PASSAGE, PROMPTS
 from armillary.core.errors import UsageError
 from armillary.core.messages import Message, Request, Sampling, Token
@@ -73,10 +73,12 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     state = observe_machine()
     require_quiet(state, is_noise_allowed=noisy)
     size = QUICK if quick else FULL
+    is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=len(MODELS))
     path = RESULTS_FOLDER / "engine.jsonl"
     rows = []
     for model in MODELS[:limit]:
-        for row in measure_model(model, size, state):
+        for measured in measure_model(model, size, state):
+            row = replace(measured, is_partial=is_partial)
             append_row(path, row)
             rows.append(row)
     return rows

@@ -27,6 +27,8 @@ class Row:
         n: samples behind the value.
         interval: 95 % confidence interval, or None.
         load: load average over one minute, before the run.
+        is_partial: smaller than the topic's full size, or measured although the machine need not be quiet; such a row
+            is kept and never published.
     """
 
     claim: str
@@ -43,6 +45,12 @@ class Row:
     load: float
     hardware: str
     commit: str
+    is_partial: bool = False
+
+
+def is_partial_run(*, quick: bool, limit: int | None, noisy: bool, full_size: int) -> bool:
+    """Whether a run with these options measures less, or less well, than what is published."""
+    return quick or noisy or (limit is not None and limit < full_size)
 
 
 def holds(value: float, target: float | None, aim: str) -> bool | None:

@@ -17,7 +17,7 @@ from typing import Any
 from armillary.bench.humaneval import HiddenTests, Jail, Problem, load_problems
 from armillary.bench.intervals import bootstrap, wilson
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
-from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, read_records
+from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
 from armillary.core.errors import UsageError
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.settings import load_settings
@@ -83,8 +83,10 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     require_quiet(machine, is_noise_allowed=noisy)
     settings = load_settings()
     problems = load_problems(data, limit or (QUICK_LIMIT if quick else DEFAULT_LIMIT))
+    is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=DEFAULT_LIMIT)
+    blank = _blank_row(machine, is_partial=is_partial)
     with Sandbox(settings["sandbox.minimum_tier"]) as jail:
-        return measure(stack.generator_for(settings), CodeVerifier(jail), jail, problems, machine=machine)
+        return measure(stack.generator_for(settings), CodeVerifier(jail), jail, problems, blank=blank)
 
 
 def measure(
@@ -93,7 +95,7 @@ def measure(
     jail: Jail,
     problems: Sequence[Problem],
     *,
-    machine: MachineState,
+    blank: Row,
     budget: Budget = BUDGET,
     folder: Path = RESULTS_FOLDER,
     say: Say = lambda line: print(line, file=sys.stderr),
@@ -105,7 +107,7 @@ def measure(
         verifier: judges by the docstring's examples, inside the loop.
         jail: where the hidden tests run.
         problems: what to solve.
-        machine: stamped on every row.
+        blank: a row with what all rows of the run share: the machine and the commit.
         budget: of each problem.
         folder: where results are kept; ``solve-tasks.jsonl`` lets a stopped run go on.
         say: gets one line per problem.
@@ -114,7 +116,7 @@ def measure(
         "model": asdict(generator.model),
         "sandbox_tier": verifier.sandbox_tier,
         "budget": asdict(budget),
-        "commit": machine.commit,
+        "commit": blank.commit,
     }
     path = folder / "solve-tasks.jsonl"
     done = {item.task_id: item for item in map(_result_from_json, read_records(path)) if item.settings == settings}
@@ -127,7 +129,7 @@ def measure(
             append_record(path, asdict(result))
         results.append(result)
         say(f"{number}/{len(problems)} {_line(result)}")
-    rows = summarise(results, _blank_row(machine))
+    rows = summarise(results, blank)
     for row in rows:
         append_row(folder / "solve.jsonl", row)
     return rows
@@ -190,7 +192,7 @@ def _mark(is_right: bool) -> str:
 
 
 def summarise(results: Sequence[TaskResult], blank: Row) -> list[Row]:
-    """All metrics of a run, as rows.
+    """All metrics of a run, as rows; ``pass@8`` counts the greedy answer as the first of the eight.
 
     Args:
         results: at least one.
@@ -200,9 +202,10 @@ def summarise(results: Sequence[TaskResult], blank: Row) -> list[Row]:
     accepted = [item for item in results if item.is_accepted]
     greedily_wrong = [item for item in results if not item.greedy]
     greedily_right = [item for item in results if item.greedy]
+    ceiling = f"ceiling of selection: 1 greedy answer and {num_first - 1} samples"
     shares: list[tuple[str, list[bool], str, str]] = [
         ("greedy pass@1", [item.greedy for item in results], "higher", ""),
-        (f"pass@{num_first}", [item.any_right for item in results], "higher", "ceiling of selection"),
+        (f"pass@{num_first}", [item.any_right for item in results], "higher", ceiling),
         ("selected pass@1", [item.selected for item in results], "higher", "greedy pass@1"),
         ("pass@1 after revision", [item.final for item in results], "higher", "greedy pass@1"),
         ("greedy pass@1, plus tests", [item.greedy_plus for item in results], "higher", ""),
@@ -264,7 +267,7 @@ def _row(
     )
 
 
-def _blank_row(machine: MachineState) -> Row:
+def _blank_row(machine: MachineState, *, is_partial: bool) -> Row:
     return Row(
         claim="",
         metric="",
@@ -280,4 +283,5 @@ def _blank_row(machine: MachineState) -> Row:
         load=machine.load,
         hardware=machine.hardware,
         commit=machine.commit,
+        is_partial=is_partial,
     )

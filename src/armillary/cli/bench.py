@@ -48,6 +48,8 @@ def command(
     with keeping(lambda: "the items that were finished are kept; the same command goes on from there"):
         rows = module.run(quick=quick, data=data, limit=limit, noisy=noisy)
     _show(topic, rows, json_file)
+    if any(row.is_partial for row in rows):
+        say("a partial run (--quick, --limit or --noisy): its rows are kept, and never published")
     missed = [row.metric for row in rows if row.holds is False]
     if missed:
         say(f"missed: {', '.join(missed)}")
