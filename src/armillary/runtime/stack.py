@@ -179,6 +179,13 @@ def pull_model(
     return pull(name, models_folder=models_folder(settings), sources=settings["models.sources"], progress=progress)
 
 
+def num_kept_bytes(name: str, settings: Settings) -> int:
+    """Bytes of finished pieces that a stopped pull of a model has left to go on from."""
+    from armillary.models.hub import num_kept_bytes as count
+
+    return count(name, models_folder(settings))
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRow:
     """A model that is known, here, or both.
@@ -203,19 +210,19 @@ class ModelRow:
 
 def list_models(settings: Settings | None = None) -> list[ModelRow]:
     """The registry's models, then whatever else lies in the models folder."""
-    from armillary.models.files import file_sha256
+    from armillary.models.files import NOTES_FOLDER, file_sha256
     from armillary.models.registry import known_models
 
     folder = models_folder(settings or load_settings())
     known = [_known_row(entry, folder / entry.file_name) for entry in known_models()]
     taken = {row.path for row in known}
+    notes = folder.parent / NOTES_FOLDER
     others = [path for path in sorted(folder.glob("*.gguf")) if path not in taken and path.is_file()]
-    return known + [ModelRow(str(path), path, path.stat().st_size, file_sha256(path)) for path in others]
+    return known + [ModelRow(str(path), path, path.stat().st_size, file_sha256(path, notes)) for path in others]
 
 
 def _known_row(entry: RegistryEntry, path: Path) -> ModelRow:
     is_here = path.is_file()
-    num_bytes = path.stat().st_size if is_here else entry.num_bytes
     return ModelRow(
         name=entry.name,
         path=path if is_here else None,
@@ -224,8 +231,19 @@ def _known_row(entry: RegistryEntry, path: Path) -> ModelRow:
         license=entry.license,
         context_tokens=entry.context_tokens,
         about=entry.about,
-        note="" if num_bytes == entry.num_bytes else f"has {num_bytes} bytes: remove it and pull again",
+        note=_fault_of(entry, path) if is_here else "",
     )
+
+
+def _fault_of(entry: RegistryEntry, path: Path) -> str:
+    """What is wrong with a file that should be a known model, or empty; believes a hash that was noted before."""
+    from armillary.models.files import NOTES_FOLDER, file_sha256
+
+    num_bytes = path.stat().st_size
+    if num_bytes != entry.num_bytes:
+        return f"has {num_bytes} bytes: remove it and pull again"
+    is_right = file_sha256(path, path.parent.parent / NOTES_FOLDER) == entry.sha256
+    return "" if is_right else "hash differs: remove it and pull again"
 
 
 def with_candidates(task: TaskSpec, num_candidates: int | None) -> TaskSpec:
