@@ -200,6 +200,13 @@ def test_a_file_that_is_no_toml_is_named(folder: Path, home: Path, content: byte
         _load(folder, home)
 
 
+@pytest.mark.parametrize("content", ["a = " + "[" * 5000, ".".join("a" * 5000) + " = 1"], ids=["brackets", "dots"])
+def test_a_file_that_is_nested_without_end_is_named(folder: Path, home: Path, content: str) -> None:
+    (folder / PROJECT_FILE).write_text(content)
+    with pytest.raises(SettingsError, match=r"armillary.toml: not a TOML file: nested too deeply"):
+        _load(folder, home)
+
+
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
 def test_a_file_that_cannot_be_read_is_named(folder: Path, home: Path) -> None:
     (folder / PROJECT_FILE).symlink_to("/proc/self/mem")

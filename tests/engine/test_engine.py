@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -273,3 +275,26 @@ def test_the_engine_names_its_model_and_shows_its_tokenizer() -> None:
     engine, _ = toy_engine()
     assert engine.model == ModelIdentity("toy")
     assert engine.tokenizer.end_ids == {END_ID}
+
+
+def test_candidates_without_time_are_cancelled_and_leave_nothing_behind() -> None:
+    engine, runner = toy_engine()
+    num_free = engine.num_free_blocks
+    asked = replace(request(num_candidates=2), max_seconds=0.0)
+    assert [event.reason for event in engine.stream(asked) if isinstance(event, Finished)] == ["cancelled"] * 2
+    assert (runner.num_tokens_run, engine.num_free_blocks) == (0, num_free)
+
+
+def test_time_that_ends_under_way_keeps_what_was_written() -> None:
+    engine, _ = toy_engine()
+    events = engine.stream(replace(request(**WARM), max_seconds=0.2))
+    first = next(events)
+    time.sleep(0.2)
+    assert isinstance(first, Token)
+    assert list(events) == [Finished(0, "cancelled", Usage(7, 1))]
+
+
+def test_ample_time_changes_nothing() -> None:
+    engine, _ = toy_engine()
+    asked = request(**WARM)
+    assert collect(engine.stream(replace(asked, max_seconds=60.0))) == collect(engine.stream(asked))

@@ -360,3 +360,21 @@ def test_an_interrupt_lets_the_model_go_and_leaves_what_was_written(tmp_path: Pa
         run(model, verifier=Interrupted(TRUTH), trace=trace)
     assert model.num_closed == 2
     assert [event.kind for event in read_trace(path)][-3:] == ["verdict", "proposal", "attempt"]
+
+
+def test_each_request_is_given_the_seconds_that_are_left() -> None:
+    model = model_of([WRONG], [WRONG, WORSE], seconds_per_token=0.5)
+    run(model, task=task_with(max_seconds=1000, max_rounds=0))
+    first, second = (request.max_seconds for request in model.requests)
+    assert first == 1000
+    assert second is not None
+    assert second < first
+
+
+def test_candidates_that_a_model_cancels_are_no_attempts() -> None:
+    with pytest.raises(BudgetError, match="no answer was finished"):
+        run(model_of([WRONG], [WORSE, WORSE], reasons={fenced(WRONG): "cancelled", fenced(WORSE): "cancelled"}))
+    model = model_of([RIGHT], [WRONG, WORSE], reasons={fenced(WRONG): "cancelled"})
+    solution = run(model)
+    assert [attempt.id for attempt in solution.attempts] == ["a0", "a2"]
+    assert solution.usage.completion_tokens == model.num_sent_tokens

@@ -169,9 +169,10 @@ def test_without_a_bill_every_piece_counts_as_one_token() -> None:
     assert run(streams(chunk("a"), chunk("b"), chunk(reason="stop")))[-1] == Finished(0, "stop", Usage(0, 2))
 
 
-def test_a_senseless_bill_counts_nothing() -> None:
-    bill = {"choices": [], "usage": {"prompt_tokens": "many", "completion_tokens": -4}}
-    assert run(streams(chunk("a"), bill))[-1] == Finished(0, "stop", Usage(0, 0))
+@pytest.mark.parametrize("number", ["many", -4, True, 10**9 + 1, 10**4000])
+def test_a_senseless_bill_counts_as_none(number: object) -> None:
+    bill = {"choices": [], "usage": {"prompt_tokens": number, "completion_tokens": number}}
+    assert run(streams(chunk("a"), chunk("b"), bill))[-1] == Finished(0, "stop", Usage(0, 2))
 
 
 def logprobs(*pairs: tuple[str, Any]) -> dict[str, Any]:
@@ -214,6 +215,10 @@ def test_a_last_line_without_line_end_counts() -> None:
 def test_empty_pieces_and_missing_deltas_are_no_tokens() -> None:
     events = run(streams(chunk(""), {"choices": [{"finish_reason": None}]}, {"choices": [{"delta": None}]}, chunk("x")))
     assert [event for event in events if isinstance(event, Token)] == [Token(0, "x")]
+
+
+def test_half_a_surrogate_pair_in_an_error_becomes_a_character_that_can_be_written() -> None:
+    assert error_of(run(streams({"error": {"message": "a\ud800b"}}))).endswith("a?b")
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -405,3 +410,54 @@ def test_closing_the_iterator_closes_the_connection() -> None:
         with closing(generator(server).stream(ASK)) as events:  # type: ignore[type-var]  # a generator can be closed
             next(events)
         assert server.was_cut.wait(5)
+
+
+def hangs(handler: BaseHTTPRequestHandler) -> None:
+    time.sleep(1)
+
+
+def falls_silent(handler: BaseHTTPRequestHandler) -> None:
+    start(handler)
+    send(handler, chunk("x"))
+    time.sleep(1)
+
+
+def drips(handler: BaseHTTPRequestHandler) -> None:
+    start(handler)
+    while True:
+        send(handler, b": ping\n")
+        time.sleep(0.01)
+
+
+def drips_a_refusal(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(503)
+    handler.send_header("Retry-After", "999999")
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b".")
+        handler.wfile.flush()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("reply", [hangs, falls_silent, drips, refuses(503, Retry_After="999999")])
+def test_what_is_not_finished_in_the_time_of_the_request_is_cancelled(reply: Reply) -> None:
+    begin_s = time.monotonic()
+    events = run(reply, request=Request(ASK.messages, num_candidates=2, max_seconds=0.2))
+    assert [event.reason for event in events if isinstance(event, Finished)] == ["cancelled", "cancelled"]
+    assert 0.2 <= time.monotonic() - begin_s < 1.5
+
+
+def test_no_server_is_asked_when_no_time_is_left() -> None:
+    with serve(answers("x")) as server:
+        events = list(generator(server).stream(Request(ASK.messages, max_seconds=0.0)))
+    assert (events, server.bodies) == ([Finished(0, "cancelled", Usage())], [])
+
+
+def test_a_refusal_that_drips_is_read_no_longer_than_the_request_may_take() -> None:
+    with pytest.raises(RemoteError, match="503"):
+        run(drips_a_refusal, request=Request(ASK.messages, max_seconds=0.1), limits=RemoteLimits(num_retries=0))
+
+
+def test_an_answer_in_time_is_not_cancelled() -> None:
+    events = run(answers("x"), request=Request(ASK.messages, max_seconds=30.0))
+    assert events[-1] == Finished(0, "stop", Usage(10, 5))

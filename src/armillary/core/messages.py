@@ -46,11 +46,17 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Ask for ``num_candidates`` independent continuations of one conversation."""
+    """Ask for ``num_candidates`` independent continuations of one conversation.
+
+    Attributes:
+        max_seconds: wall clock for the whole request, from its first event on; what is not finished by then ends as
+            ``Finished("cancelled")``. None sets no limit.
+    """
 
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
     num_candidates: int = 1
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

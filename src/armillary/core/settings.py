@@ -194,12 +194,14 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file():
             return {}
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = dict(_flatten(tomllib.loads(path.read_text(encoding="utf-8")), ""))
+    except RecursionError as error:
+        raise SettingsError(f"{path}: not a TOML file: nested too deeply") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from error
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
-    return _known(dict(_flatten(tables, "")), str(path))
+    return _known(values, str(path))
 
 
 def _refuse_user_only(values: dict[str, Any], project: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ Serves one request at a time, on the thread that iterates; nothing runs between 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 
 from torch import Tensor
@@ -57,7 +59,8 @@ class Engine:
         """Yield the tokens of all candidates as they appear, and one ``Finished`` for each.
 
         The request is checked now; the model starts with the first ``next``. Closing the iterator cancels what is
-        still running and frees its blocks. Completion tokens count every token that was drawn, an end token included.
+        still running and frees its blocks; so does the end of ``max_seconds``, looked at before each step. Completion
+        tokens count every token that was drawn, an end token included.
 
         Raises:
             UsageError: the request makes no sense, or another stream is still open.
@@ -77,16 +80,21 @@ class Engine:
     def _events(self, request: Request, prompt_ids: list[int]) -> Iterator[Event]:
         self._check_idle()
         self._is_streaming = True
+        deadline_s = time.monotonic() + (math.inf if request.max_seconds is None else request.max_seconds)
+        sequences = [
+            SequenceState.begin(index, prompt_ids, request.sampling) for index in range(request.num_candidates)
+        ]
         try:
-            self._scheduler.submit(
-                [SequenceState.begin(index, prompt_ids, request.sampling) for index in range(request.num_candidates)]
-            )
-            while self._scheduler.has_work:
+            self._scheduler.submit(sequences)
+            while self._scheduler.has_work and time.monotonic() < deadline_s:
                 step = self._scheduler.schedule()
                 logits = self._run(step)
                 for row, sequence in self._scheduler.commit(step):
                     choice = self._sample(logits[row], sequence)
                     yield from self._emit(choice, sequence)
+            for sequence in sequences:
+                if sequence.finish_reason is None:
+                    yield _finished(sequence, "cancelled")
         finally:
             self._scheduler.clear()
             self._is_streaming = False
@@ -110,9 +118,7 @@ class Engine:
             self._scheduler.finish(sequence)
         yield Token(sequence.candidate, text, choice.token_id, choice.logprob, choice.alternatives)
         if sequence.finish_reason is not None:
-            prompt_tokens = sequence.num_prompt_tokens if sequence.candidate == 0 else 0
-            usage = Usage(prompt_tokens, sequence.num_completion_tokens)
-            yield Finished(sequence.candidate, sequence.finish_reason, usage)
+            yield _finished(sequence, sequence.finish_reason)
 
     def _finish_reason(self, sequence: SequenceState) -> FinishReason | None:
         if sequence.text.is_stopped or sequence.token_ids[-1] in self._tokenizer.end_ids:
@@ -129,3 +135,8 @@ class Engine:
             raise UsageError(
                 "this engine is busy with another stream", hint="read it to the end or close it, or use a second engine"
             )
+
+
+def _finished(sequence: SequenceState, reason: FinishReason) -> Finished:
+    prompt_tokens = sequence.num_prompt_tokens if sequence.candidate == 0 else 0
+    return Finished(sequence.candidate, reason, Usage(prompt_tokens, sequence.num_completion_tokens))

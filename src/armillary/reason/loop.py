@@ -164,7 +164,12 @@ class _Search:
         allowance = self.ledger.allow(messages, num_candidates)
         if allowance.num_candidates == 0:
             return StopReason.TOKENS
-        request = Request(messages, replace(sampling, max_tokens=allowance.max_tokens), allowance.num_candidates)
+        request = Request(
+            messages,
+            replace(sampling, max_tokens=allowance.max_tokens),
+            allowance.num_candidates,
+            max_seconds=self.task.budget.max_seconds - self.ledger.elapsed_s,
+        )
         self.trace.append("proposal", _proposal_to_json(request, round_number, parent))
         return self._run(request, round_number, parent)
 
@@ -184,6 +189,8 @@ class _Search:
             for draft in drafts:
                 self.num_unbooked_tokens -= draft.num_streamed_tokens
                 self.ledger.spend(draft.usage)
+                if draft.finish_reason == "cancelled":
+                    continue
                 attempt = self._judge(draft, round_number, parent)
                 if attempt.verdict.status == Status.SPEC_SUSPECT:
                     stop: StopReason | None = StopReason.SPEC_SUSPECT

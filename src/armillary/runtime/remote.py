@@ -10,6 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 1 << 20
 MAX_ERROR_BYTES = 1 << 16
 MAX_ERROR_CHARS = 300
+MAX_BILLED_TOKENS = 10**9
 # More are refused by OpenAI's own server, and by others that follow it.
 MAX_STOP_STRINGS = 4
 BUSY_STATUSES = (429, 503)
@@ -97,13 +99,14 @@ class RemoteGenerator:
         """Yield the events of all candidates, one candidate after the other.
 
         What goes wrong after the server has agreed to answer is that candidate's ``Finished("error")``. Closing the
-        iterator closes the connection.
+        iterator closes the connection. Candidates that are not finished after ``request.max_seconds`` end as
+        ``Finished("cancelled")``; the server's silence is bounded by the time that was left when it was asked.
 
         Raises:
             RemoteAuthError: the server does not accept the key.
             RemoteError: the server cannot be reached, refuses the request or stays busy.
         """
-        limits = self._limits
+        deadline_s = time.monotonic() + (math.inf if request.max_seconds is None else request.max_seconds)
         headers = {
             "Accept": "text/event-stream",
             "Accept-Encoding": "identity",
@@ -111,68 +114,77 @@ class RemoteGenerator:
         }
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        timeout = httpx.Timeout(limits.silence_s, connect=limits.connect_s)
-        with httpx.Client(headers=headers, timeout=timeout) as client:
+        with httpx.Client(headers=headers) as client:
             for candidate in range(request.num_candidates):
-                yield from self._stream_candidate(client, request, candidate)
+                yield from self._stream_candidate(client, request, candidate, deadline_s)
 
-    def _stream_candidate(self, client: httpx.Client, request: Request, candidate: int) -> Iterator[Event]:
+    def _stream_candidate(
+        self, client: httpx.Client, request: Request, candidate: int, deadline_s: float
+    ) -> Iterator[Event]:
         from armillary.engine.text_stream import TextStream
 
         body = json.dumps(_request_to_json(self._model, request, candidate)).encode()
-        response = self._open(client, body)
         answer = _Answer(candidate, TextStream(request.sampling.stop))
         try:
-            yield from answer.read(response, time.monotonic() + self._limits.answer_s)
-        except httpx.HTTPError as error:
-            yield from answer.end("error", self._shown(f"the connection broke: {error or type(error).__name__}"))
-        except _ProtocolError as error:
-            yield from answer.end("error", self._shown(str(error)))
-        finally:
-            response.close()
+            with closing(self._open(client, body, deadline_s)) as response:
+                yield from answer.read(response, min(deadline_s, time.monotonic() + self._limits.answer_s))
+        except (httpx.HTTPError, _ProtocolError) as error:
+            if time.monotonic() >= deadline_s:
+                yield from answer.end("cancelled")
+                return
+            broken = "the connection broke: " if isinstance(error, httpx.HTTPError) else ""
+            yield from answer.end("error", self._shown(f"{broken}{str(error) or type(error).__name__}"))
 
-    def _open(self, client: httpx.Client, body: bytes) -> httpx.Response:
+    def _open(self, client: httpx.Client, body: bytes, deadline_s: float) -> httpx.Response:
         """Send the request until the server is not busy; an open response with status 200."""
         wait_s = self._limits.backoff_s
         num_retries = 0
         while True:
-            response = self._send(client, body)
+            response = self._send(client, body, deadline_s)
             if response.status_code == httpx.codes.OK:
                 return response
             try:
                 if response.status_code not in BUSY_STATUSES or num_retries == self._limits.num_retries:
-                    raise self._refusal(response)
+                    raise self._refusal(response, deadline_s)
             finally:
                 response.close()
-            self._sleep(min(max(wait_s, _retry_after_s(response)), self._limits.max_wait_s))
-            wait_s *= 2
+            wait_s = max(wait_s, _retry_after_s(response))
+            self._sleep(min(wait_s, self._limits.max_wait_s, max(0.0, deadline_s - time.monotonic())))
             num_retries += 1
+            wait_s = self._limits.backoff_s * 2**num_retries
 
-    def _send(self, client: httpx.Client, body: bytes) -> httpx.Response:
+    def _send(self, client: httpx.Client, body: bytes, deadline_s: float) -> httpx.Response:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise _ProtocolError("no time is left to ask")
+        timeout = httpx.Timeout(min(self._limits.silence_s, left_s), connect=min(self._limits.connect_s, left_s))
         try:
-            return client.send(client.build_request("POST", self._url, content=body), stream=True)
+            return client.send(client.build_request("POST", self._url, content=body, timeout=timeout), stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if time.monotonic() >= deadline_s:
+                raise _ProtocolError("the server did not answer in time") from error
             problem = self._shown(str(error) or type(error).__name__)
             raise RemoteError(
                 f"cannot reach {_without_password(self._url)}: {problem}",
                 hint="check remote.url and that the server runs",
             ) from error
 
-    def _refusal(self, response: httpx.Response) -> RemoteError:
+    def _refusal(self, response: httpx.Response, deadline_s: float) -> RemoteError:
         status = response.status_code
-        text = self._shown(_error_text(response))
+        text = self._shown(_error_text(response, deadline_s))
         if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             return RemoteAuthError(f"the server does not accept the key ({status}): {text}", hint="set remote.key")
         return RemoteError(f"the server answered {status}: {text}")
 
     def _shown(self, text: str) -> str:
-        """One bounded line without the key, which a careless server may echo."""
+        """One bounded line of real characters without the key, which a careless server may echo."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
         text = text.replace(self._key, "***") if self._key else text
         return " ".join(text.split())[:MAX_ERROR_CHARS]
 
 
 class _ProtocolError(Exception):
-    """The server sent something that is no event of a chat completion."""
+    """The server sent something that is no event of a chat completion, or nothing in time."""
 
 
 @dataclass(slots=True)
@@ -183,7 +195,8 @@ class _Answer:
     text: TextStream
     num_pieces: int = 0
     reason: FinishReason | None = None
-    usage: Usage | None = None
+    num_prompt_tokens: int = 0
+    num_billed_tokens: int | None = None
 
     def read(self, response: httpx.Response, deadline_s: float) -> Iterator[Event]:
         """Yield tokens up to a stop string or the end of the stream, then the last event."""
@@ -203,18 +216,20 @@ class _Answer:
         yield from self.end(self.reason)
 
     def end(self, reason: FinishReason, problem: str = "") -> Iterator[Event]:
-        """What was held back, then the last event; without a bill from the server every piece counts as one token."""
+        """What was held back, then the last event; without a bill that makes sense every piece counts as one token."""
         rest = self.text.flush()
         if rest:
             yield Token(self.candidate, rest)
-        usage = self.usage or Usage(completion_tokens=self.num_pieces)
-        yield Finished(self.candidate, reason, usage, problem)
+        num_tokens = self.num_pieces if self.num_billed_tokens is None else self.num_billed_tokens
+        yield Finished(self.candidate, reason, Usage(self.num_prompt_tokens, num_tokens), problem)
 
     def _take(self, chunk: dict[str, Any]) -> Iterator[Token]:
         if "error" in chunk:
             raise _ProtocolError(f"the server failed under way: {_message_of(chunk)}")
-        if isinstance(chunk.get("usage"), dict):
-            self.usage = _usage_from_json(chunk["usage"])
+        bill = chunk.get("usage")
+        if isinstance(bill, dict):
+            self.num_prompt_tokens = _count(bill.get("prompt_tokens")) or 0
+            self.num_billed_tokens = _count(bill.get("completion_tokens"))
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             raise _ProtocolError("a stream event has no choices")
@@ -309,9 +324,9 @@ def _parse(payload: str) -> dict[str, Any]:
     return chunk
 
 
-def _usage_from_json(body: dict[str, Any]) -> Usage:
-    counts = [body.get("prompt_tokens"), body.get("completion_tokens")]
-    return Usage(*(value if type(value) is int and value >= 0 else 0 for value in counts))
+def _count(value: object) -> int | None:
+    """A number of tokens, or None for what cannot be one."""
+    return value if type(value) is int and 0 <= value <= MAX_BILLED_TOKENS else None
 
 
 def _split_by_logprobs(text: str, logprobs: object) -> list[tuple[str, float | None]]:
@@ -333,13 +348,13 @@ def _retry_after_s(response: httpx.Response) -> float:
     return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
-def _error_text(response: httpx.Response) -> str:
+def _error_text(response: httpx.Response, deadline_s: float) -> str:
     """The server's own words from its error body, one line."""
     raw = b""
     try:
         for block in response.iter_bytes():
             raw += block
-            if len(raw) > MAX_ERROR_BYTES:
+            if len(raw) > MAX_ERROR_BYTES or time.monotonic() >= deadline_s:
                 break
     except httpx.HTTPError:
         return response.reason_phrase
