@@ -101,3 +101,9 @@ def test_bad_input_is_one_line_and_its_exit_code(
     (tmp_path / "binary.py").write_bytes(b"\x00\xff")
     ran = armillary("verify", *arguments)
     assert (ran.code, ran.out, ran.err) == (code, "", line)
+
+
+def test_a_seed_below_zero_is_wrong_usage(armillary: Run) -> None:
+    ran = armillary("verify", "task.yaml", "right.py", "--seed", "-1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--seed" in ran.err

@@ -165,6 +165,19 @@ def test_a_remote_server_answers_where_the_settings_name_one(tmp_path: Path) -> 
     assert (default.model.name, named.model.name) == ("theirs", "other")
 
 
+@pytest.mark.parametrize("name", [5, b"smollm2-135m", Path("x.gguf")])
+def test_a_model_that_is_not_named_by_text_is_refused(settings: Settings, name: Any) -> None:
+    with pytest.raises(UsageError, match=f"must be named by text.*, not {type(name).__name__}"):
+        armillary.load(name, settings=settings)
+
+
+def test_a_seed_below_zero_is_refused_before_the_model_works(settings: Settings) -> None:
+    model = Fixed()
+    with pytest.raises(UsageError, match="the seed is -1"):
+        armillary.solve(STUB, model=model, seed=-1, settings=settings)
+    assert model.num_candidates == 0
+
+
 def test_a_model_that_was_not_pulled_says_how(settings: Settings) -> None:
     with pytest.raises(NotFoundError, match=r"run armillary pull smollm2-135m"):
         stack.load("smollm2-135m", settings=settings)

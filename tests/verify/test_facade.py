@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import armillary
-from armillary.core.errors import NotFoundError, SandboxError, TaskFormatError
+from armillary.core.errors import NotFoundError, SandboxError, TaskFormatError, UsageError
 from armillary.core.settings import load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Level, Status
@@ -54,6 +55,28 @@ def test_what_is_no_task_is_told() -> None:
         as_task("nothing.yaml")
     with pytest.raises(TaskFormatError):
         as_task("- a\n- b\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a" * 5000, "x"), "no task can be read from the file 'a{60}\\.\\.\\.': File name too long"),
+        ((None, "x"), "the task must be a TaskSpec, a path or text, not NoneType"),
+        (("", ""), "the task is empty"),
+        ((" \n", ""), "the task is empty"),
+        ((STUB, 5), "the code must be source text, not int"),
+        ((STUB, b"x"), "the code must be source text, not bytes"),
+        ((STUB, RIGHT, -1), "the seed is -1, it must be a whole number of at least 0"),
+        ((STUB, RIGHT, 1.5), "the seed is 1.5"),
+        ((STUB, RIGHT, True), "the seed is True"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_argument_is_told_in_one_line(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        verify(*arguments[:2], **({"seed": arguments[2]} if len(arguments) > 2 else {}))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_a_jail_that_is_too_weak_is_told_before_the_block(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from armillary.core.verdicts import verdict_to_json
 def command(
     task: Annotated[str, typer.Argument(metavar="TASK", help="YAML or Python file, or - for stdin.")],
     code: Annotated[str, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")],
-    seed: Annotated[int, typer.Option(help="Seed of the generated inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated inputs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> int:
     """Judge your own code against a task: examples, properties, generated inputs.

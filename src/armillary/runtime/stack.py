@@ -48,11 +48,14 @@ def load(
         max_context_tokens: tokens one sequence may hold, if fewer than the model and the memory allow.
 
     Raises:
+        UsageError: the name is no text.
         NotFoundError: no such model, it was not pulled yet, or the engine's packages are not installed.
         ModelFileError: the file is damaged.
     """
     from armillary.models.hub import local_path
+    from armillary.verify.facade import require_type
 
+    require_type(name, (str, type(None)), "the model must be named by text: a registry name or a path")
     settings = settings or load_settings()
     name = name or settings["models.default"]
     path = local_path(name, models_folder(settings))
@@ -120,13 +123,15 @@ def solve(
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
-        UsageError: the task is none, the number of candidates is below 1, or the trace file is there already.
+        UsageError: the task or the model is none, the number of candidates is below 1, the seed is below 0, or the
+            trace file is there already.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
         BudgetError: the budget ended before a single answer was finished.
     """
     from armillary.reason.loop import solve as run_loop
-    from armillary.verify.facade import as_task, verifier_for
+    from armillary.verify.facade import as_task, require_seed, verifier_for
 
+    require_seed(seed)
     settings = settings or load_settings()
     spec = with_candidates(as_task(task), candidates)
     path = trace_path or default_trace_path(settings, spec)

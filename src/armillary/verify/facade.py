@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from armillary.core.errors import UsageError
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Level, Verdict
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec import load_task, parse_task
 from armillary.verify.verifier import CodeVerifier
+
+SHOWN_CHARS = 60
 
 
 def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: Settings | None = None) -> Verdict:
@@ -27,11 +30,14 @@ def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: S
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
+        UsageError: an argument has another type, the task is empty, or the seed is below 0.
         NotFoundError: the task's file does not exist.
         TaskFormatError: what is there is no task.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
     """
     spec = as_task(task)
+    require_type(code, (str,), "the code must be source text")
+    require_seed(seed)
     with verifier_for(settings or load_settings()) as verifier:
         return verifier.verify(spec, code, seed=seed)
 
@@ -40,14 +46,45 @@ def as_task(task: TaskSpec | Path | str) -> TaskSpec:
     """A task from itself, from a file, or from text of more than one line: YAML, or a Python stub.
 
     Raises:
+        UsageError: it is nothing of these, or empty, or its file cannot be read.
         NotFoundError: the file does not exist.
         TaskFormatError: what is there is no task.
     """
     if isinstance(task, TaskSpec):
         return task
+    require_type(task, (str, Path), "the task must be a TaskSpec, a path or text")
+    if isinstance(task, str) and not task.strip():
+        raise UsageError("the task is empty", hint="give its text or its file")
     if isinstance(task, str) and "\n" in task:
         return parse_task(task)
-    return load_task(task)
+    try:
+        return load_task(task)
+    except OSError as error:
+        shown = str(task) if len(str(task)) <= SHOWN_CHARS else f"{str(task)[:SHOWN_CHARS]}..."
+        raise UsageError(
+            f"no task can be read from the file {shown!r}: {error.strerror}",
+            hint="name a file, or give text of more than one line",
+        ) from error
+
+
+def require_type(value: object, types: tuple[type, ...], demand: str) -> None:
+    """Refuse an argument that a caller without a type checker got wrong.
+
+    Raises:
+        UsageError: the value has none of the types.
+    """
+    if not isinstance(value, types):
+        raise UsageError(f"{demand}, not {type(value).__name__}")
+
+
+def require_seed(seed: object) -> None:
+    """Refuse what is no seed.
+
+    Raises:
+        UsageError: it is no whole number or below 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"the seed is {seed!r}, it must be a whole number of at least 0")
 
 
 @contextmanager
