@@ -134,3 +134,12 @@ def test_a_question_longer_than_the_context_is_one_line(armillary: Run, real_mod
 
 def test_options_are_one_frozen_object() -> None:
     assert ask.AskOptions(prompt="hi").max_tokens == 512
+
+
+def test_escape_codes_of_an_answer_reach_a_pipe_but_no_terminal(
+    armillary: Run, scripted: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted("red \x1b[31m", "red \x1b[31m")
+    assert armillary("ask", "hi").out == "red \x1b[31m\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert armillary("ask", "hi").out == "red \\x1b[31m\n"

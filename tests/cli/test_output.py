@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from armillary.cli.output import Interrupted, columns, emit, human_bytes, keeping, say
+from armillary.cli.output import Interrupted, columns, emit, human_bytes, keeping, say, shown
 
 
 def test_progress_goes_to_stderr_only(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,3 +58,21 @@ def test_an_interruption_says_what_was_kept() -> None:
 def test_without_an_interruption_nobody_asks_what_was_kept() -> None:
     with keeping(lambda: pytest.fail("asked")):
         pass
+
+
+def test_a_models_text_cannot_rule_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "a\tb\n\x1b]0;owned\x07\r\x9b é"
+    assert shown(text) == text
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert shown(text) == "a\tb\n\\x1b]0;owned\\x07\\r\\x9b é"
+
+
+def test_json_is_ascii_whatever_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"text": "é \ud800 \x7f 🙂"}
+    emit({**body})
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert json.loads(out) == body
+    assert out.rstrip("\n").isprintable()

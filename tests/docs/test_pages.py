@@ -91,7 +91,7 @@ def test_every_exit_code_is_explained_in_the_readme() -> None:
 
 
 def test_every_command_stands_in_the_readme() -> None:
-    from armillary.cli.main import COMMANDS
+    from armillary.cli.application import COMMANDS
 
     readme = text_of(ROOT / "README.md")
     assert not [name for name in COMMANDS if f"`armillary {name}" not in readme]

@@ -11,7 +11,7 @@ import typer
 
 from armillary.cli.inputs import STDIN, read_text
 from armillary.cli.options import takes
-from armillary.cli.output import emit, keeping, say
+from armillary.cli.output import emit, keeping, say, shown
 from armillary.core.errors import ArmillaryError, ExitCode, UsageError
 from armillary.core.messages import Event, Finished, Message, Request, Sampling, Token
 from armillary.core.settings import load_settings
@@ -93,7 +93,7 @@ class _Answer:
         self.num_tokens += 1
         self._text.append(token.text)
         if self._echo:
-            print(token.text, end="", flush=True)
+            print(shown(token.text), end="", flush=True)
 
     @property
     def tokens_per_s(self) -> float:

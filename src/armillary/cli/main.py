@@ -1,99 +1,64 @@
-"""The command line: one table of commands, each module imported only when it is named.
+"""The ``armillary`` script: sound standard streams, Ctrl-C at any moment, and an exit status.
 
-Turns every expected error into one line on stderr and an exit code; knows nothing about what a command does.
+Imports nothing but the standard library before Ctrl-C is looked after; the commands are in ``application.py``.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Annotated
 
-import typer
-from typer.main import get_command
-
-import armillary
-from armillary.cli.output import say
-from armillary.core.errors import ArmillaryError, ExitCode
-
-COMMANDS = {
-    "solve": "Propose, test and repair code until it holds, and show why.",
-    "verify": "Judge your own code against a task.",
-    "replay": "Derive every verdict of a trace again, without the model.",
-    "ask": "Ask the model and print its answer as it appears.",
-    "pull": "Fetch a model.",
-    "models": "List the models that are known and those that are here.",
-    "doctor": "Show what this machine offers and which settings apply.",
-    "bench": "Measure one topic on this machine.",
-}
+FAILED = 1
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Entry point of the ``armillary`` script."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        _mend_streams()
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; expected errors never leave as exceptions."""
     try:
-        code = _dispatch(list(arguments) or ["--help"])
+        from armillary.cli.application import dispatch
+
+        code = dispatch(list(arguments) or ["--help"])
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        _complain("interrupted; nothing was changed")
+        return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # Typer makes the second out of the first
         return _silence()
     except OSError as error:
         place = f": {error.filename}" if error.filename else ""
-        say(f"error: {error.strerror or error}{place}")
-        return ExitCode.FAILED
+        _complain(f"error: {error.strerror or error}{place}")
+        return FAILED
     return code
 
 
-def _dispatch(arguments: list[str]) -> int:
-    try:
-        code = get_command(_application(arguments)).main(arguments, prog_name="armillary", standalone_mode=False)
-    except KeyboardInterrupt:
-        code = ExitCode.INTERRUPTED
-    except ArmillaryError as error:
-        say(str(error) if error.exit_code == ExitCode.INTERRUPTED else f"error: {error}")
-        return error.exit_code
-    except typer.TyperException as error:
-        say(f"error: {' '.join(error.format_message().split())}")
-        return ExitCode.USAGE
-    if code == ExitCode.INTERRUPTED:
-        say("interrupted; nothing was changed")
-    return int(code)
+def _complain(line: str) -> None:
+    """What ``say`` of ``output.py`` does, which may not have been imported yet."""
+    print("".join(char if char.isprintable() else ascii(char)[1:-1] for char in line), file=sys.stderr, flush=True)
 
 
-def _application(arguments: list[str]) -> typer.Typer:
-    """Every command by name, but only the one that is asked for with its module behind it."""
-    named = next((argument for argument in arguments if not argument.startswith("-")), "")
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=armillary.__doc__)
-    app.callback()(_global_options)
-    for name, summary in COMMANDS.items():
-        if name == named:
-            app.command(name)(import_module(f"armillary.cli.{name}").command)
-        else:
-            app.command(name, help=summary)(_not_named)
-    return app
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        print(armillary.__version__)
-        raise typer.Exit
-
-
-def _global_options(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    assert not version, "the callback has stopped already"
-
-
-def _not_named() -> None:
-    """Stand in the help for a command that this line does not ask for; never runs."""
+def _mend_streams() -> None:
+    """Put the null device where a standard stream was closed, and let no character be one that cannot be written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # A new file takes the lowest free number, which is the one that was closed.
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")
 
 
 def _silence() -> int:
@@ -101,4 +66,4 @@ def _silence() -> int:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
-    return ExitCode.FAILED
+    return FAILED

@@ -39,10 +39,16 @@ def say(line: str) -> None:
     print(visible(line), file=sys.stderr, flush=True)
 
 
+def shown(text: str) -> str:
+    """A model's text for stdout: on a terminal, what does not print is escaped, or it could rule the terminal."""
+    if not sys.stdout.isatty():
+        return text
+    return "".join(char if char in "\n\t" else visible(char) for char in text)
+
+
 def emit(body: dict[str, Json]) -> None:
-    """Print one JSON object, the whole of stdout under ``--json``; what does not print is escaped."""
-    text = json.dumps(body, ensure_ascii=False)
-    print("".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text))
+    """Print one JSON object, the whole of stdout under ``--json``; what is not ASCII or does not print is escaped."""
+    print(json.dumps(body).replace("\x7f", "\\u007f"))
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

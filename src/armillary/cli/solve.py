@@ -13,7 +13,7 @@ import typer
 from armillary.cli.inputs import read_task
 from armillary.cli.live import open_view
 from armillary.cli.options import takes
-from armillary.cli.output import emit, keeping, say
+from armillary.cli.output import emit, keeping, say, shown
 from armillary.cli.report import exit_code, verdict_lines
 from armillary.core.settings import load_settings
 from armillary.core.tasks import Budget, TaskSpec
@@ -91,7 +91,7 @@ def _print_code(code: str) -> None:
     from rich.console import Console
     from rich.syntax import Syntax
 
-    Console().print(Syntax(code.rstrip("\n"), "python", background_color="default"))
+    Console().print(Syntax(shown(code).rstrip("\n"), "python", background_color="default"))
 
 
 def _report(solution: Solution, path: Path) -> None:
