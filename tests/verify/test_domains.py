@@ -8,9 +8,11 @@ from armillary.core.tasks import Example, Parameter, TaskSpec
 from armillary.verify.domains import (
     UNKNOWN,
     Domain,
+    accepts,
     contains,
     has_unknown,
     infer,
+    least_size,
     parameter_domains,
     parse_domain,
     refine,
@@ -54,6 +56,7 @@ INT, STR, ANY = Domain("int"), Domain("str"), Domain("any")
         ("set[int] | len==2", Domain("set", (INT,), min_length=2, max_length=2)),
         ("int | list[int] | len<=2", Domain("union", (INT, Domain("list", (INT,), max_length=2)))),
         ("Node", UNKNOWN),
+        ("Union", UNKNOWN),
     ],
 )
 def test_a_type_with_bounds_is_read(text: str, domain: Domain) -> None:
@@ -83,6 +86,8 @@ def test_an_open_exclusive_bound_of_a_float_is_almost_the_number() -> None:
         "int | 9..1",
         "int | > 3 | < 4",
         "str | len>=1000000000",
+        "str | len 20000000..20000001",
+        "list[str | len>=200] | len>=200",
         "str | len 5..2",
         "list[int] | len>3 | len<3",
         "str | chars 'a', 'b'",
@@ -205,3 +210,60 @@ def test_without_parameters_the_examples_show_how_many_there_are() -> None:
 def test_an_unknown_place_is_found_anywhere() -> None:
     assert has_unknown(parse_domain("list[Node]"))
     assert not has_unknown(parse_domain("list[int]"))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("int", 1),
+        ("str | len>=7", 7),
+        ("list[str | len>=7] | len>=3", 21),
+        ("dict[str | len>=7, int] | len>=3", 24),
+        ("tuple[int, str | len>=7]", 8),
+        ("tuple[()]", 1),
+        ("tuple[int, ...] | len>=4", 4),
+        ("list[int] | len>=4 | None", 4),
+    ],
+)
+def test_the_smallest_value_of_a_domain_has_a_size(text: str, size: int) -> None:
+    assert least_size(parse_domain(text)) == size
+
+
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ("int", "int | 5..9"),
+        ("float", "int"),
+        ("int", "bool"),
+        ("int | None", "int"),
+        ("int", "int | None"),
+        ("int | str", "str"),
+        ("list", "list[int]"),
+        ("Node", "int"),
+        ("Literal['a', 'b']", "str"),
+        ("str", "Literal['a', 'b']"),
+        ("tuple[int, ...]", "tuple[int, int]"),
+        ("tuple[int, int]", "tuple[int, ...]"),
+        ("dict[str, int]", "dict[str, bool]"),
+    ],
+)
+def test_a_kind_accepts_what_may_stand_for_it(declared: str, given: str) -> None:
+    assert accepts(parse_domain(declared), parse_domain(given))
+
+
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ("int", "list[int]"),
+        ("int", "float"),
+        ("int | None", "str | bytes"),
+        ("list[int]", "list[str]"),
+        ("list[int]", "tuple[int, ...]"),
+        ("Literal['a']", "int"),
+        ("tuple[int, ...]", "tuple[int, str]"),
+        ("tuple[int, str]", "tuple[int, ...]"),
+        ("tuple[int]", "tuple[int, int]"),
+    ],
+)
+def test_a_kind_does_not_accept_another(declared: str, given: str) -> None:
+    assert not accepts(parse_domain(declared), parse_domain(given))

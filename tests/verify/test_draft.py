@@ -131,3 +131,41 @@ def test_the_line_of_the_nearest_field_is_reported() -> None:
     with pytest.raises(TaskFormatError) as caught:
         build_task(draft(examples=["f(0)"], lines={"examples": 5}))
     assert caught.value.line == 5
+
+
+@pytest.mark.parametrize(
+    ("annotation", "domain"),
+    [("int", "list[int | 5..9]"), ("int", "list[int | 5..-5]"), ("list[int]", "list[str]"), ("str", "len 9..2")],
+)
+def test_inputs_that_contradict_the_signature_or_themselves_are_refused(annotation: str, domain: str) -> None:
+    with pytest.raises(TaskFormatError) as caught:
+        build_task(Draft("p", signature=f"f(n: {annotation})", inputs={"n": domain}, lines={"inputs.n": 4}))
+    assert (caught.value.field, caught.value.line) == ("inputs.n", 4)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "domain"),
+    [
+        ("float", "int | 5..9"),
+        ("int | None", "int | 5..9"),
+        ("Sequence[int]", "tuple[int, ...]"),
+        ("Node", "int"),
+        ("dict[int]", "int"),
+        ("", "list[int]"),
+    ],
+)
+def test_inputs_may_be_narrower_than_the_signature(annotation: str, domain: str) -> None:
+    signature = f"f(n: {annotation})" if annotation else "f(n)"
+    task = build_task(Draft("p", signature=signature, inputs={"n": domain}))
+    assert task.parameters[0].domain == domain
+
+
+def test_an_example_of_another_kind_than_inputs_declare_is_refused() -> None:
+    with pytest.raises(TaskFormatError, match="'x' is not of the kind") as caught:
+        build_task(draft(inputs={"x": "0..9"}, examples=["f(1, 2) == 3", "f('a', 2) == 3"], lines={"examples[1]": 8}))
+    assert (caught.value.field, caught.value.line) == ("examples[1]", 8)
+
+
+@pytest.mark.parametrize("example", ["f(99, 2) == 3", {"call": "f('a', 2)", "raises": "TypeError"}])
+def test_an_example_may_lie_outside_of_the_bounds_or_raise(example: Any) -> None:
+    assert len(build_task(draft(inputs={"x": "0..9"}, examples=[example])).examples) == 1

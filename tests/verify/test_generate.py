@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armillary.core.tasks import Example, Parameter, TaskSpec
-from armillary.core.values import canonical
+from armillary.core.values import MAX_INT_BITS, canonical
 from armillary.verify.domains import contains, parse_domain
-from armillary.verify.generate import can_generate, edge_values, generate_inputs, mutate, random_value
+from armillary.verify.generate import (
+    MAX_INPUT_SIZE,
+    can_generate,
+    edge_values,
+    generate_inputs,
+    mutate,
+    random_value,
+)
 
 DOMAINS = [
     "int", "int | 3..5", "int | >= 7", "int | <= -2", "float", "float | 0.5..0.75", "bool", "str",
@@ -144,3 +151,33 @@ def test_a_value_outside_a_domain_is_still_mutated(text: str) -> None:
 def test_generated_inputs_always_lie_in_the_domain(seed: int, text: str) -> None:
     domain = parse_domain(text)
     assert all(contains(domain, item[0]) for item in generate_inputs(task(text), count=8, seed=seed))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "str | len==10000",
+        "list[list[list[int]]] | len==10000",
+        "list[list[list[int] | len<=50] | len<=50] | len<=50",
+        "list[" * 20 + "int" + "]" * 20,
+        "dict[int, " * 20 + "int" + "]" * 20,
+    ],
+)
+def test_large_domains_are_tried_within_bounds(text: str) -> None:
+    made = generate_inputs(task(text), count=20, seed=0)
+    assert made
+    assert all(len(canonical(item)) < 20 * MAX_INPUT_SIZE for item in made)
+
+
+def test_a_domain_that_holds_nothing_is_given_up_soon() -> None:
+    assert generate_inputs(task("set[bool] | len==10000"), count=1600, seed=0) == []
+
+
+def test_examples_too_large_for_an_input_are_left_out() -> None:
+    long, huge = "a" * (MAX_INPUT_SIZE + 1), 1 << MAX_INT_BITS
+    assert all(
+        len(item[0]) < 9 for item in generate_inputs(task("list", examples=(Example(([long],), 1),)), count=9, seed=0)
+    )
+    made = generate_inputs(task("int", examples=(Example((huge,), 1),)), count=20, seed=0)
+    assert made
+    assert all(item[0].bit_length() <= MAX_INT_BITS for item in made)

@@ -60,3 +60,9 @@ def test_what_is_no_literal_is_refused(text: str) -> None:
 def test_only_plain_functions_of_the_top_level_are_listed() -> None:
     tree = parse_module("def f(): pass\nclass A:\n def g(self): pass\nasync def h(): pass\ndef i(): pass")
     assert [function.name for function in defined_functions(tree)] == ["f", "i"]
+
+
+def test_an_integer_that_could_not_be_printed_again_is_refused() -> None:
+    assert literal("0x" + "f" * 3_500) == 2**14_000 - 1
+    with pytest.raises(SourceError, match="an integer of 14004 bits, at most 14000"):
+        parse_expression("f(0x" + "f" * 3_501 + ")")

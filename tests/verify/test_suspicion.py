@@ -84,3 +84,9 @@ def test_a_predicate_without_an_answer_on_an_example_contradicts_nothing(jail: J
     endless = Predicate("sum(1 for _ in range(10 ** 9)) == result")
     spec = TaskSpec("p", "f", parameters=(Parameter("x"),), examples=(Example((1,), 1),), ensures=(endless,))
     assert find_contradiction(spec, jail) == ""
+
+
+def test_a_requirement_without_an_answer_on_an_example_contradicts_nothing(jail: Jail) -> None:
+    endless = Predicate("sum(1 for _ in range(10 ** 9)) > 0")
+    spec = TaskSpec("p", "f", parameters=(Parameter("x"),), examples=(Example((1,), 1),), requires=(endless,))
+    assert find_contradiction(spec, jail) == ""

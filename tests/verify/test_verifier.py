@@ -279,3 +279,16 @@ def test_only_so_many_tasks_are_remembered(verifier: CodeVerifier) -> None:
     for number in range(MAX_REMEMBERED + 2):
         verdict = verifier.verify(replace(plain(Example((1,), 1)), prompt=str(number)), "def f(x): return x")
         assert verdict.is_accepted
+
+
+def test_one_generated_input_is_told_as_one(verifier: CodeVerifier) -> None:
+    spec = plain(annotation="Literal[3]", reference="def f(x): return x")
+    assert verifier.verify(spec, "def f(x): return x").reason == "passed 1 generated input (seed 0)"
+
+
+def test_a_requirement_that_gives_no_answer_is_named_and_not_called_false(verifier: CodeVerifier) -> None:
+    endless = Predicate("sum(1 for _ in range(10 ** 9)) > 0")
+    spec = plain(Example((True,), True), annotation="bool", requires=(endless,), reference="def f(x): return x")
+    verdict = verifier.verify(spec, "def f(x): return x")
+    assert verdict.status == Status.UNKNOWN
+    assert verdict.reason.startswith(f"requires[0] gave no answer ({endless.text}): ")

@@ -22,7 +22,7 @@ Kind = Literal[
 ]  # fmt: skip
 Number: TypeAlias = int | float
 
-MAX_MIN_LENGTH = 10_000
+MAX_MIN_SIZE = 10_000
 MAX_DEPTH = 32
 
 _NAMES: dict[str, Kind] = {
@@ -34,6 +34,8 @@ _NAMES: dict[str, Kind] = {
     "Literal": "choice",
 }  # fmt: skip
 _SIZED: frozenset[Kind] = frozenset({"list", "tuple", "dict", "set", "frozenset", "str", "bytes"})
+# A value of an earlier kind may stand for one of a later kind.
+_TOWER: tuple[Kind, ...] = ("bool", "int", "float", "complex")
 _NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
 _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
@@ -91,7 +93,44 @@ def parse_domain(text: str) -> Domain:
         if narrowed == domains:
             raise SourceError(f"{bound!r} bounds nothing in {text!r}")
         domains = narrowed
-    return domains[0] if len(domains) == 1 else _union(domains)
+    size = least_size(found := _union(domains))
+    if size > MAX_MIN_SIZE:
+        raise SourceError(f"{text!r} asks for inputs of at least {size} items; they may need {MAX_MIN_SIZE}")
+    return found
+
+
+def least_size(domain: Domain) -> int:
+    """Items and characters of the smallest value."""
+    if domain.kind in ("str", "bytes"):
+        return max(1, domain.min_length)
+    if domain.kind == "union":
+        return max(map(least_size, domain.items))
+    inner = sum(map(least_size, domain.items))
+    if domain.kind == "tuple" and not domain.is_variadic:
+        return max(1, inner)
+    return max(1, domain.min_length * inner)
+
+
+def accepts(declared: Domain, given: Domain) -> bool:
+    """Whether some value of one domain is of a kind that another declares; bounds and choices count for nothing."""
+    if declared.kind == "choice":
+        return accepts(infer(declared.choices), given)
+    if given.kind == "choice":
+        return accepts(declared, infer(given.choices))
+    if {declared.kind, given.kind} & {"any", "unknown"}:
+        return True
+    if declared.kind == "union":
+        return any(accepts(item, given) for item in declared.items)
+    if given.kind == "union":
+        return any(accepts(declared, item) for item in given.items)
+    if declared.kind in _TOWER and given.kind in _TOWER:
+        return _TOWER.index(given.kind) <= _TOWER.index(declared.kind)
+    if declared.kind != given.kind:
+        return False
+    if declared.kind == "tuple" and declared.is_variadic != given.is_variadic:
+        [item], items = (declared.items, given.items) if declared.is_variadic else (given.items, declared.items)
+        return all(accepts(item, other) if declared.is_variadic else accepts(other, item) for other in items)
+    return len(declared.items) == len(given.items) and all(map(accepts, declared.items, given.items))
 
 
 def parameter_domains(task: TaskSpec) -> tuple[Domain, ...]:
@@ -212,6 +251,8 @@ def _parse_member(text: str) -> Domain:
         return Domain(kind, choices=tuple(literal(part) for part in split_outside_brackets(inner or "", ",")))
     parts = [] if inner is None or inner.strip() == "()" else split_outside_brackets(inner, ",")
     if kind == "union":
+        if not parts:
+            return UNKNOWN
         members = [parse_domain(part) for part in parts]
         return _union([*members, Domain("none")] if head.group(1) == "Optional" else members)
     if kind == "tuple":
@@ -248,8 +289,8 @@ def _narrow(domain: Domain, bound: str) -> Domain:
 
 
 def _of_length(domain: Domain, bound: str, low: int, high: int | None) -> Domain:
-    if low > MAX_MIN_LENGTH:
-        raise SourceError(f"{bound!r} asks for inputs longer than {MAX_MIN_LENGTH}")
+    if low > MAX_MIN_SIZE:
+        raise SourceError(f"{bound!r} asks for inputs longer than {MAX_MIN_SIZE}")
     if high is not None and low > high:
         raise SourceError(f"{bound!r} leaves no length")
     return replace(domain, min_length=low, max_length=high)

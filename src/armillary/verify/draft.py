@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,13 +18,15 @@ from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import Budget, Example, Parameter, Predicate, TaskSpec
 from armillary.core.values import canonical
 from armillary.verify.docstring_examples import find_examples
-from armillary.verify.domains import has_unknown, parse_domain, split_outside_brackets
+from armillary.verify.domains import Domain, accepts, has_unknown, infer, parse_domain, split_outside_brackets
 from armillary.verify.examples_text import parse_call, parse_example
 from armillary.verify.predicates import check_predicates
 from armillary.verify.signature import Signature, parse_signature, signature_of
 from armillary.verify.source import SourceError, defined_functions, parse_module
 
 EXAMPLE_FORMS = "write `f(2) == 4`, or `call` with `returns` or `raises`, or `input` with `output`"
+# Names that stand for several kinds; `domains` reads each as the commonest of them.
+_ABSTRACT = re.compile(r"\b(Sequence|Iterable|Collection|MutableSequence|AbstractSet|Mapping|Number)\b")
 
 
 @dataclass(slots=True)
@@ -110,6 +113,7 @@ def build_task(draft: Draft) -> TaskSpec:
         reference=draft.reference,
         budget=_budget(draft),
     )
+    _check_kinds(draft, task)
     _check_reference(draft, task.entry_point, None if names is None else len(names))
     check_predicates(task, draft.line)
     return task
@@ -156,10 +160,39 @@ def _with_domains(draft: Draft, parameters: tuple[Parameter, ...]) -> tuple[Para
         refuse_unknown(name, known, line=draft.line(path), within="inputs")
         with draft.reading(path):
             annotation = parameters[known.index(name)].annotation or "int"
-            is_whole = any(part[0].isalpha() and not part.startswith(("len", "chars")) for part in _parts(text))
-            if has_unknown(parse_domain(text if is_whole else f"{annotation} | {text}")):
+            domain = _domain(text, annotation)
+            if has_unknown(domain):
                 raise SourceError(f"{text!r} names a type that inputs cannot be made of")
+            if not _may_hold(parameters[known.index(name)].annotation, domain):
+                raise SourceError(f"{text!r} contradicts the signature, which says {annotation!r}")
     return tuple(replace(item, domain=inputs.get(item.name, ("", ""))[1]) for item in parameters)
+
+
+def _domain(text: str, annotation: str) -> Domain:
+    """A parameter's domain; bounds alone narrow its annotation."""
+    is_whole = any(part[0].isalpha() and not part.startswith(("len", "chars")) for part in _parts(text))
+    return parse_domain(text if is_whole else f"{annotation or 'int'} | {text}")
+
+
+def _may_hold(annotation: str, domain: Domain) -> bool:
+    """Whether inputs of a domain contradict no annotation, as far as it can be read."""
+    if not annotation or _ABSTRACT.search(annotation):
+        return True
+    try:
+        return accepts(parse_domain(annotation), domain)
+    except SourceError:
+        return True  # Annotations are free text in Python.
+
+
+def _check_kinds(draft: Draft, task: TaskSpec) -> None:
+    """Refuse the task's own examples that return for an argument of another kind than ``inputs`` declares."""
+    domains = [_domain(item.domain, item.annotation) if item.domain else None for item in task.parameters]
+    for index, example in enumerate(task.examples[: len(draft.examples)]):
+        for parameter, domain, value in zip(task.parameters, domains, example.arguments, strict=False):
+            if domain is not None and not example.raises and not accepts(domain, infer([value])):
+                path = f"examples[{index}]"
+                message = f"its argument {parameter.name!r} is not of the kind that inputs declare: {parameter.domain}"
+                raise TaskFormatError(message, field=path, line=draft.line(path))
 
 
 def _parts(text: str) -> list[str]:

@@ -81,6 +81,16 @@ def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: i
     return kept[:count]
 
 
+def unanswered_requirement(task: TaskSpec, contract: Contract, *, seed: int) -> str:
+    """What ``requires`` gives no answer on the simplest input, and why; or an empty text."""
+    rows = contract.requires(generate_inputs(task, count=1, seed=seed))
+    answers = [(index, item) for row in rows for index, item in enumerate(row)]
+    silent = [(index, item) for index, item in answers if item.kind not in ("returned", "raised")]
+    return "".join(
+        f"requires[{index}] gave no answer ({task.requires[index].text}): {item.text}" for index, item in silent[:1]
+    )
+
+
 def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[Arguments]) -> SearchResult:
     """Judge the inputs batch by batch until one breaks a promise."""
     tally = _Tally()

@@ -12,14 +12,27 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from armillary.core.tasks import TaskSpec
-from armillary.core.values import canonical
-from armillary.verify.domains import UNKNOWN, Domain, Number, contains, has_unknown, parameter_domains
+from armillary.core.values import MAX_INT_BITS, canonical
+from armillary.verify.domains import (
+    MAX_MIN_SIZE,
+    UNKNOWN,
+    Domain,
+    Number,
+    contains,
+    has_unknown,
+    least_size,
+    parameter_domains,
+)
 
 Arguments: TypeAlias = tuple[Any, ...]
 
 MAX_EDGE_COMBINATIONS = 60
 DEFAULT_MAX_LENGTH = 8
+MANY_ITEMS = 100
 TRIES_PER_INPUT = 8
+# Items and characters: of one input, and of all that are tried; edge values keep to what a domain may ask for.
+MAX_INPUT_SIZE = 100_000
+MAX_TOTAL_SIZE = 2_000_000
 _EDGE_INTS = (0, 1, -1, 2, 3, 10, -10, 100)
 _EDGE_FLOATS = (0.0, 1.0, -1.0, 0.5, 2.5, -0.25, 100.0)
 _COMMON_CHARS = "ab cAB1,(" + string.ascii_lowercase
@@ -32,24 +45,27 @@ def can_generate(task: TaskSpec) -> bool:
 
 
 def generate_inputs(task: TaskSpec, *, count: int, seed: int) -> list[Arguments]:
-    """At most ``count`` different inputs, fewer where the domains hold no more.
+    """At most ``count`` different inputs, fewer where the domains hold no more or only large ones.
 
     Parameters of which nothing is known get values of a small mixed palette.
     """
     domains = parameter_domains(task)
     random_source = random.Random(f"{seed} {count}")  # noqa: S311 - reproducible, not secret
     found: dict[str, Arguments] = {}
+    least, room = sum(map(least_size, domains)), MAX_TOTAL_SIZE
     for arguments in itertools.islice(_stream(task, domains, random_source, count), count * TRIES_PER_INPUT):
-        if len(found) == count:
+        if len(found) == count or room < 0:
             break
-        if all(map(contains, domains, arguments)):
+        size = _size(arguments, MAX_INPUT_SIZE)
+        room -= max(size, least)
+        if size <= MAX_INPUT_SIZE and all(map(contains, domains, arguments)):
             found.setdefault(canonical(arguments), arguments)
     return list(found.values())
 
 
 def edge_values(domain: Domain) -> list[Any]:
     """Small and extreme values of a domain, the simplest first."""
-    values = _EDGES[domain.kind](domain)
+    values = [value for value in _EDGES[domain.kind](domain) if _size(value, MAX_MIN_SIZE) <= MAX_MIN_SIZE]
     unique = {canonical(value): value for value in values if contains(domain, value)}
     return list(unique.values())
 
@@ -232,8 +248,9 @@ def _random_string(domain: Domain, source: random.Random, size: int) -> str:
 
 
 def _random_items(domain: Domain, source: random.Random, size: int) -> list[Any]:
-    item = domain.items[0]
-    return [random_value(item, source, max(1, size // 2)) for _ in range(_length(domain, source, size))]
+    item, length = domain.items[0], _length(domain, source, size)
+    inner_size = max(1, size // 2) if length < MANY_ITEMS else 1
+    return [random_value(item, source, inner_size) for _ in range(length)]
 
 
 def _random_tuple(domain: Domain, source: random.Random, size: int) -> Arguments:
@@ -271,6 +288,24 @@ _MAKERS: dict[str, _Maker] = {
     "any": lambda domain, source, size: random_value(source.choice(_PALETTE), source, size),
     "unknown": lambda domain, source, size: random_value(source.choice(_PALETTE), source, size),
 }
+
+
+def _size(value: Any, limit: int) -> int:
+    """Items and characters of a value, and the 64-bit words of its integers; counted until the limit is passed."""
+    size, waiting = 0, [value]
+    while waiting and size <= limit:
+        item = waiting.pop()
+        if isinstance(item, str | bytes):
+            size += max(1, len(item))
+        elif isinstance(item, list | tuple | set | frozenset | dict):
+            size += not item
+            waiting += item
+            waiting += item.values() if isinstance(item, dict) else ()
+        elif isinstance(item, int) and item.bit_length() > MAX_INT_BITS:
+            return limit + 1
+        else:
+            size += 1 + item.bit_length() // 64 if isinstance(item, int) else 1
+    return size
 
 
 def _is_hashable(value: Any) -> bool:

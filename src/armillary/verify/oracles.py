@@ -106,8 +106,11 @@ class Contract:
 
     def admits(self, inputs: Sequence[Arguments]) -> list[bool]:
         """Whether each input satisfies all of ``requires``; one on which a predicate fails does not."""
-        names = [f"requires_{index}" for index in range(len(self._task.requires))]
-        return [all(item.value is True for item in row) for row in self._evaluate(names, inputs)]
+        return [all(item.value is True for item in row) for row in self.requires(inputs)]
+
+    def requires(self, inputs: Sequence[Arguments]) -> list[tuple[Observation, ...]]:
+        """What each ``requires`` makes of each input."""
+        return self._evaluate([f"requires_{index}" for index in range(len(self._task.requires))], inputs)
 
     def demanded_errors(self, inputs: Sequence[Arguments]) -> list[tuple[str, ...] | None]:
         """Exceptions that each input must raise; None where a condition gave no answer."""

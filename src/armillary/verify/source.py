@@ -10,6 +10,8 @@ from armillary.core.errors import ArmillaryError, ValueCodecError
 from armillary.core.values import encode
 
 MAX_SOURCE_CHARS = 200_000
+# What Python prints in decimals by default, 4,300 digits, holds every integer of so many bits.
+MAX_WRITTEN_BITS = 14_000
 
 
 class SourceError(ArmillaryError):
@@ -39,10 +41,17 @@ def parse_expression(text: str) -> ast.expr:
     """The syntax tree of one expression.
 
     Raises:
-        SourceError: not one expression.
+        SourceError: not one expression, or one with an integer that Python could not print again.
     """
     tree = _parse(text.strip(), "eval")
     assert isinstance(tree, ast.Expression)
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int)
+            and node.value.bit_length() > MAX_WRITTEN_BITS
+        ):
+            raise SourceError(f"an integer of {node.value.bit_length()} bits, at most {MAX_WRITTEN_BITS}")
     return tree.body
 
 

@@ -59,8 +59,9 @@ def _disagreement(task: TaskSpec, examples: list[Example]) -> str:
 
 def _breach_of_contract(task: TaskSpec, examples: list[Example], contract: Contract) -> str:
     arguments = [example.arguments for example in examples]
-    for example, is_admitted in zip(examples, contract.admits(arguments), strict=True):
-        if not is_admitted:
+    for example, row in zip(examples, contract.requires(arguments), strict=True):
+        # A predicate without an answer has not been broken; it leaves its promise unjudged later.
+        if any(answer.kind in ("returned", "raised") and answer.value is not True for answer in row):
             return f"the example {_call_text(task, example)} does not satisfy requires"
     for example, errors in zip(examples, contract.demanded_errors(arguments), strict=True):
         if errors and not any(is_kind_of(example.raises, error) for error in errors):
@@ -70,7 +71,6 @@ def _breach_of_contract(task: TaskSpec, examples: list[Example], contract: Contr
     rows = contract.ensures([item.arguments for item in returning], [item.expected for item in returning])
     for example, row in zip(returning, rows, strict=True):
         for predicate, answer in zip(task.ensures, row, strict=False):
-            # A predicate without an answer has not been broken; it leaves its promise unjudged later.
             if answer.kind in ("returned", "raised") and answer.value is not True:
                 result = f"{_call_text(task, example)} == {expectation(example)}"
                 return f"the example {result} breaks ensures: {predicate.text}"

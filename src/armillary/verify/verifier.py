@@ -19,7 +19,7 @@ from armillary.core.verdicts import Check, Counterexample, Level, Status, Verdic
 from armillary.verify.behaviours import fingerprint
 from armillary.verify.examples_level import judge_examples
 from armillary.verify.execution import Jail, run_calls
-from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search
+from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search, unanswered_requirement
 from armillary.verify.generate import Arguments, can_generate
 from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, Promise, PropertyOracle
 from armillary.verify.policy import check_policy
@@ -169,6 +169,9 @@ class CodeVerifier:
             return replace(climb, notes=(*climb.notes, note))
         inputs = self._inputs(task, self._num_inputs, seed)
         if not inputs:
+            silent = unanswered_requirement(task, Contract(task, self._jail), seed=seed)
+            if silent:
+                return replace(climb, doubts=(*climb.doubts, silent))
             return replace(climb, notes=(*climb.notes, f"no {level} test: no generated input satisfies requires"))
         result = search(task, oracle, Contract(task, self._jail), inputs)
         return _after_search(task, oracle, result, climb)
@@ -258,7 +261,8 @@ def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     examples = f"{num_examples} example{'s' * (num_examples != 1)}"
     if num_inputs:
         with_examples = f"{examples} and " if num_examples else ""
-        return Status.TESTED, f"passed {with_examples}{num_inputs} generated inputs (seed {seed}){notes}"
+        inputs = f"{num_inputs} generated input{'s' * (num_inputs != 1)}"
+        return Status.TESTED, f"passed {with_examples}{inputs} (seed {seed}){notes}"
     if num_examples:
         return Status.EXAMPLES_PASS, f"passed {examples}, nothing else was tested{notes}"
     if not task.has_hard_evidence:
