@@ -30,3 +30,20 @@ def tiny(tiny_path: Path) -> GgufFile:
 def tokenizer(tiny: GgufFile) -> GgufTokenizer:
     """The tokenizer of that file."""
     return GgufTokenizer(tiny)
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for the whole package index."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    return folder
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A models folder that does not exist yet."""
+    return tmp_path / "home" / "models"

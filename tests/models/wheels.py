@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from armillary.models.hub import PullResult, pull_entry
 from armillary.models.registry import Carrier, HubFile, RegistryEntry
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
@@ -54,3 +55,13 @@ def pieces(content: bytes, num_wheels: int) -> Sequence[bytes]:
 def sha256(content: bytes) -> str:
     """Hash of some bytes."""
     return hashlib.sha256(content).hexdigest()
+
+
+def pull_tiny(models: Path, *sources: str, entry: RegistryEntry | None = None) -> PullResult:
+    """Pull the tiny model, or another entry, from the sources."""
+    return pull_entry(entry or tiny_entry(), models_folder=models, sources=sources)
+
+
+def leftovers(models: Path) -> list[str]:
+    """What pulls left beside the models."""
+    return sorted(path.name for path in (models / ".partial").iterdir())

@@ -6,7 +6,8 @@ NaN equals NaN. Values stay in their tagged form: a hostile one could make the b
 
 Two numbers are the same when they are equal, or when at least one is a float and they differ by at most a millionth (so
 that an example may be rounded to six digits behind the point, as HumanEval's own tests allow) or, where they are large,
-by a billionth of the larger one. An int and a float without a fraction must be equal. Members of sets and keys of dicts have no tolerance.
+by a billionth of the larger one. An int and a float without a fraction must be equal. Members of sets and keys of
+dicts have no tolerance.
 """
 
 from __future__ import annotations
