@@ -10,10 +10,11 @@ import gc
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from armillary.bench.llama_peer import LlamaPeer
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MODELS = ("smollm2-135m", "qwen2.5-coder-0.5b")
 MAX_LOGIT_DIFFERENCE = 1e-3
 PARITY_TOKENS = 64
+MAX_CONTEXT_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,25 @@ class Numbers(NamedTuple):
 
     ours: list[float]
     peer: list[float]
+
+
+class Peer(Protocol):
+    """Another engine on the same file: reads the tokens that it is given and chooses none."""
+
+    def time_decode(self, prompt: list[int], answer: list[int]) -> float:
+        """Seconds to read ``answer`` token by token after the prompt."""
+        ...
+
+    def time_prefill(self, prompt: list[int]) -> float:
+        """Seconds to read a prompt."""
+        ...
+
+    def save_logits(self, token_ids: list[int], path: Path) -> None:
+        """Write the logits of every position as a ``.npy`` file of [T, vocab] float32."""
+        ...
+
+
+OpenPeer = Callable[[Path, int, int], AbstractContextManager[Peer]]
 
 
 def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> list[Row]:
@@ -84,15 +105,25 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     return rows
 
 
-def measure_model(model: str, size: Size, state: MachineState) -> Iterator[Row]:
-    """Speed, distance and parity of one model."""
+def measure_model(model: str, size: Size, state: MachineState, open_peer: OpenPeer = LlamaPeer) -> Iterator[Row]:
+    """Speed, distance and parity of one model.
+
+    Args:
+        model: registry name or path.
+        size: how much to measure.
+        state: the machine, whose cores are the threads of both engines.
+        open_peer: from the file, the threads and the tokens of the context.
+
+    Raises:
+        NotFoundError: the model was not pulled, or the peer is not installed.
+    """
     from armillary.models.hub import local_path
     from armillary.runtime.stack import models_folder
 
     path = local_path(model, models_folder(load_settings()))
     threads = state.num_cores
     reporter = _Reporter(model, threads, state)
-    with LlamaPeer(path, threads, 2048) as peer:
+    with open_peer(path, threads, MAX_CONTEXT_TOKENS) as peer:
         yield from _speed_rows(path, peer, size, reporter)
         yield from _distance_rows(path, peer, reporter)
     gc.collect()
@@ -125,7 +156,7 @@ class _Reporter:
         )
 
 
-def _speed_rows(path: Path, peer: LlamaPeer, size: Size, reporter: _Reporter) -> Iterator[Row]:
+def _speed_rows(path: Path, peer: Peer, size: Size, reporter: _Reporter) -> Iterator[Row]:
     engine = _engine(path, "native", reporter.threads)
     decode, prefill = time_both(engine, peer, size)
     for name, numbers in (("decode", decode), ("prefill", prefill)):
@@ -139,7 +170,7 @@ def _speed_rows(path: Path, peer: LlamaPeer, size: Size, reporter: _Reporter) ->
         yield reporter.row(f"{name}.ratio", ours / theirs, "x", n=len(numbers.ours), target=target, baseline=baseline)
 
 
-def time_both(engine: Engine, peer: LlamaPeer, size: Size) -> tuple[Numbers, Numbers]:
+def time_both(engine: Engine, peer: Peer, size: Size) -> tuple[Numbers, Numbers]:
     """Tokens per second of decode and prefill, in turn, after one unmeasured round."""
     decode, prefill = Numbers([], []), Numbers([], [])
     for _ in range(size.repeats + 1):
@@ -176,7 +207,7 @@ def time_prefill(engine: Engine, num_tokens: int) -> tuple[list[int], float]:
     return engine.tokenizer.encode_chat(messages), time.perf_counter() - started
 
 
-def _distance_rows(path: Path, peer: LlamaPeer, reporter: _Reporter) -> Iterator[Row]:
+def _distance_rows(path: Path, peer: Peer, reporter: _Reporter) -> Iterator[Row]:
     import numpy as np
     import torch
 
@@ -277,4 +308,10 @@ def count_equal_greedy(path: Path, reference: Any, prompts: tuple[str, ...], num
 def _engine(path: Path, precision: Precision, num_threads: int) -> Engine:
     from armillary.runtime.local_engine import load_engine
 
-    return load_engine(path, name=path.name, num_threads=num_threads, precision=precision, max_context_tokens=2048)
+    return load_engine(
+        path,
+        name=path.name,
+        num_threads=num_threads,
+        precision=precision,
+        max_context_tokens=MAX_CONTEXT_TOKENS,
+    )

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,9 @@ class LlamaPeer:
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions, self._answers = self._process.stdin, self._process.stdout
 
     def time_decode(self, prompt: list[int], answer: list[int]) -> float:
         """Seconds to read ``answer`` token by token after the prompt, sampling not counted."""
@@ -50,11 +54,11 @@ class LlamaPeer:
         self._ask({"do": "logits", "prompt": token_ids, "path": str(path)})
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(question) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        # A process that is gone already breaks the pipe; one that goes while it thinks ends its answers.
+        with suppress(BrokenPipeError):
+            self._questions.write(json.dumps(question) + "\n")
+            self._questions.flush()
+        line = self._answers.readline()
         if not line:
             raise NotFoundError("llama.cpp ended without an answer", hint="check that llama-cpp-python works here")
         answer: dict[str, Any] = json.loads(line)
@@ -64,9 +68,9 @@ class LlamaPeer:
         """End the process."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._answers.close()
+        with suppress(BrokenPipeError):  # a question that nobody read is still in the buffer
+            self._questions.close()
 
     def __enter__(self) -> LlamaPeer:
         return self
