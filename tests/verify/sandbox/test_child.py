@@ -60,6 +60,10 @@ def test_a_call_over_its_time_is_interrupted(body: str) -> None:
     assert first_answer(f"def f():\n    {body}", call_cpu_s=0.05) == ["timeout", None, "", ""]
 
 
+def test_a_function_that_is_not_there_is_a_name_error() -> None:
+    assert first_answer("g = 1")[2:] == ["NameError", "name 'f' is not defined"]
+
+
 def test_time_spent_on_a_text_of_an_exception_counts() -> None:
     source = "class E(Exception):\n    def __str__(self):\n        while True: pass\ndef f():\n    raise E"
     assert first_answer(source, call_cpu_s=0.05)[0] == "timeout"
@@ -102,7 +106,7 @@ def test_serving_reports_the_load_and_every_call_on_a_line() -> None:
 
 def test_serving_a_program_that_does_not_load_makes_no_call() -> None:
     reader, writer = os.pipe()
-    closed = io.StringIO()
+    closed = io.TextIOWrapper(io.BytesIO())  # as the real one: a closed StringIO would not mind
     closed.close()
     serve(make_job("1 / 0", [Call("f", ())], seed=0, call_cpu_s=5.0), ResultChannel(writer), closed)
     os.close(writer)

@@ -27,8 +27,8 @@ _BOOT: Final = (
     "from armillary.verify.sandbox.zygote import main; "
     "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); main(int(fd), int(pid))"
 )
-_START_S: Final = 60.0
-_KILL_S: Final = 5.0
+START_S: Final = 60.0
+KILL_S: Final = 5.0
 _READ_BYTES: Final = 1 << 16
 
 
@@ -112,13 +112,18 @@ class ZygoteLink:
         """End the zygote; it kills and reaps its child when the channel closes."""
         self._channel.close()
         try:
-            self._process.wait(_KILL_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self._await_end()
         finally:
             assert self._process.stderr is not None
             self._process.stderr.close()
+
+    def _await_end(self) -> None:
+        """Wait for a zygote that should be ending, and kill one that does not."""
+        try:
+            self._process.wait(KILL_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _start(self, channel_fd: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-S", "-s", "-P", "-X", "utf8", "-c", _BOOT]
@@ -138,12 +143,14 @@ class ZygoteLink:
             raise SandboxError(f"the sandbox's zygote did not start: {error.strerror}") from error
 
     def _await_ready(self) -> None:
-        self._channel.settimeout(_START_S)
+        self._channel.settimeout(START_S)
         try:
             is_ready = self._channel.recv(MAX_MESSAGE_BYTES) == READY
         except TimeoutError as error:
-            raise SandboxError(f"the sandbox's zygote did not start within {_START_S:.0f} s") from error
+            raise SandboxError(f"the sandbox's zygote did not start within {START_S:.0f} s") from error
         if not is_ready:
+            # Its error stream ends only with the process.
+            self._await_end()
             assert self._process.stderr is not None
             last_words = self._process.stderr.read().decode(errors="replace").strip().splitlines()
             raise SandboxError(
@@ -197,11 +204,11 @@ class _Gatherer:
                 is_late = time.monotonic() >= deadline
                 if self._stopped_by != "exit":
                     if is_late:
-                        raise SandboxError(f"the sandbox's child could not be killed within {_KILL_S:.0f} s")
+                        raise SandboxError(f"the sandbox's child could not be killed within {KILL_S:.0f} s")
                 elif is_late or self._is_overfull():
                     self._stopped_by = "wall" if is_late else "output"
                     self._channel.send(KILL)
-                    deadline = time.monotonic() + _KILL_S
+                    deadline = time.monotonic() + KILL_S
         self._read_reply()
 
     def result(self, elapsed_ms: float) -> RawRun:

@@ -5,6 +5,7 @@ The program tries what the jail must forbid; a tier counts only when every layer
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,13 +61,10 @@ class TierReport:
 def probe() -> TierReport:
     """Try both tiers in a zygote of its own; never raises for what the machine lacks."""
     try:
-        link = ZygoteLink()
+        with closing(ZygoteLink()) as link:
+            return probe_link(link)
     except SandboxError as error:
         return TierReport("none", (Layer("zygote", False, str(error)),))
-    try:
-        return probe_link(link)
-    finally:
-        link.close()
 
 
 def probe_link(link: ZygoteLink) -> TierReport:
