@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -17,6 +18,12 @@ def test_the_face_offers_the_facade() -> None:
     assert armillary.solve is stack.solve
     assert armillary.load is stack.load
     assert armillary.TaskSpec is TaskSpec
+
+
+def test_the_verifier_is_offered_before_anything_imported_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = importlib.import_module("armillary.verify")
+    monkeypatch.delattr(armillary, "verify", raising=False)
+    assert armillary.verify is package
 
 
 def test_the_face_lists_what_it_offers() -> None:

