@@ -56,6 +56,52 @@ ATTACKS = (
         'open("/var/tmp/armillary-attack", "w").write("x"); print("ESCAPED")',
         shows_outside=False,
     ),
+    Attack("finds_any_variable_in_the_environment", 'import os; print("ESCAPED" if os.environ else "")'),
+    Attack(
+        "finds_any_variable_with_the_c_library",
+        """
+        import ctypes
+        first = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+        print("ESCAPED" if first and first[0] else "")
+        """,
+    ),
+    Attack(
+        "learns_from_its_command_line_who_started_it",
+        'import sys; print("ESCAPED" if sys.argv != ["candidate.py"] or sys.orig_argv else "")',
+    ),
+    Attack(
+        "finds_the_modules_of_its_keepers",
+        """
+        import sys
+        ours = [name for name in sys.modules if name.partition(".")[0] == "armillary"]
+        print("ESCAPED" if ours else "")
+        """,
+        shows_outside=False,
+    ),
+    Attack(
+        "fills_the_disk_with_empty_files",
+        """
+        for number in range(2000):
+            open(f"file{number}", "w").close()
+        print("ESCAPED")
+        """,
+        shows_outside=False,
+    ),
+    Attack(
+        "holds_a_hundred_files_open",
+        """
+        files = [open("/dev/null") for _ in range(100)]
+        print("ESCAPED")
+        """,
+    ),
+    Attack(
+        "keeps_a_page_out_of_the_swap",
+        """
+        import ctypes
+        room = ctypes.create_string_buffer(4096)
+        print("ESCAPED" if ctypes.CDLL(None).mlock(room, 4096) == 0 else "")
+        """,
+    ),
     Attack("finds_a_secret_in_the_environment", 'import os; print("ESCAPED" if "CANARY_KEY" in os.environ else "")'),
     Attack(
         "reads_the_environment_of_the_parent",

@@ -34,6 +34,9 @@ with Sandbox() as sandbox:
     sandbox.run("import time; time.sleep(60)", limits=Limits(wall_s=60, call_cpu_s=30))
 """
 
+# A copy of the parent, as a careless library may leave one behind, holds the sandbox's channel open.
+COPIER = SLEEPER.replace("    print(", "    import os; os.fork() or time.sleep(60)\n    print(", 1)
+
 
 def mounts() -> list[str]:
     return Path("/proc/self/mountinfo").read_text().splitlines()
@@ -43,15 +46,15 @@ def outer_files() -> set[str]:
     return set(os.listdir(tempfile.gettempdir()))
 
 
-def start_sleeper() -> tuple[subprocess.Popen[str], set[int]]:
+def start_sleeper(program: str = SLEEPER, num_processes: int = 3) -> tuple[subprocess.Popen[str], set[int]]:
     """A process in the middle of a long run, and all processes below it."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     deadline = time.monotonic() + 10
-    while len(below := descendants(process.pid)) < 3 and time.monotonic() < deadline:
+    while len(below := descendants(process.pid)) < num_processes and time.monotonic() < deadline:
         time.sleep(0.01)
     return process, below
 
@@ -114,6 +117,19 @@ def test_a_parent_that_is_killed_takes_everything_with_it() -> None:
     process.kill()
     process.wait(10)
     assert wait_until_gone(below) == set()
+    process.stdout.close()
+
+
+def test_a_parent_that_is_killed_takes_its_zygote_with_it_though_a_copy_of_it_lives_on() -> None:
+    process, below = start_sleeper(COPIER, num_processes=4)
+    (copy,) = (pid for pid in below if Path(f"/proc/{pid}/cmdline").read_bytes().find(b"Sandbox() as") >= 0)
+    process.kill()
+    process.wait(10)
+    try:
+        assert wait_until_gone(below - {copy}) == set()
+        assert is_running(copy)
+    finally:
+        os.kill(copy, signal.SIGKILL)
     process.stdout.close()
 
 

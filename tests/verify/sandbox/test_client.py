@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import threading
@@ -102,6 +103,10 @@ def test_both_output_streams_are_captured(sandbox: Sandbox) -> None:
     assert result.stdout == "out\nerr\n"
 
 
+def test_half_a_character_is_printed_escaped(sandbox: Sandbox) -> None:
+    assert sandbox.run("print('\\ud800')").stdout == "\\ud800\n"
+
+
 def test_a_program_that_closes_its_output_is_still_answered(sandbox: Sandbox) -> None:
     source = "import sys\ndef f():\n    sys.stdout.close()\n    return 1"
     assert sandbox.run(source, [Call("f", ())]).outcomes[0].value == 1
@@ -155,6 +160,26 @@ def test_a_sandbox_that_a_finished_thread_started_lives_on(others: set[int]) -> 
         zygote = descendants() - others
         sandbox.run("")
         assert descendants() - others == zygote
+
+
+def test_a_limit_of_the_machine_that_is_stricter_already_stays(others: set[int]) -> None:
+    source = "import resource\ndef f():\n    return list(resource.getrlimit(resource.RLIMIT_STACK))"
+    with Sandbox("A", SMALL) as sandbox:
+        sandbox.run("")
+        (zygote,) = descendants() - others
+        resource.prlimit(zygote, resource.RLIMIT_STACK, (16 << 20, 16 << 20))
+        assert sandbox.run(source, [Call("f", ())]).outcomes[0].value == [16 << 20, 16 << 20]
+
+
+def test_signals_that_we_have_blocked_still_interrupt_a_call() -> None:
+    timers = {signal.SIGALRM, signal.SIGPROF}
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, timers)
+    try:
+        with Sandbox("A", SMALL) as sandbox:
+            result = sandbox.run("def f():\n    while True: pass", [Call("f", ())], limits=Limits(call_cpu_s=0.2))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    assert (result.outcomes[0].kind, result.stopped_by) == ("timeout", "exit")
 
 
 def test_a_closed_sandbox_may_be_used_again(others: set[int]) -> None:

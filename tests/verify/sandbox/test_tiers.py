@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,13 @@ def test_a_machine_where_the_zygote_cannot_start_has_no_tier() -> None:
     assert found["probed"] == "none"
     assert found["layers"] == {"zygote": False}
     assert "zygote" in found["error"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="has no vfork by which the zygote itself could start")
+def test_a_machine_where_the_zygote_cannot_fork_has_no_tier_and_says_why() -> None:
+    found = on_a_machine_without("clone,clone3", "B")
+    assert (found["probed"], found["layers"], found["stdout"]) == ("none", {"zygote": False}, None)
+    assert "cannot start a child: fork: Operation not permitted" in found["error"]
 
 
 def test_tier_b_lets_no_attack_through() -> None:

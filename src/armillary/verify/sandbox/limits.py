@@ -40,16 +40,14 @@ def bound_resources(cpu_s: int, memory_bytes: int, disk_bytes: int, *, bound_pro
     if bound_processes:
         wanted[resource.RLIMIT_NPROC] = _MAX_PROCESSES
     for kind, value in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (limit, limit))
+        _lower(kind, value)
     return f"{cpu_s} s CPU, {memory_bytes >> 20} MiB, {_MAX_OPEN_FILES} files"
 
 
 def forbid_core_dumps() -> None:
     """Let no crash of this process or its children write a core file or wake the machine's crash handler."""
     # 0 would still wake a handler that reads from a pipe; 1 is the kernel's value for neither.
-    resource.setrlimit(resource.RLIMIT_CORE, (min(1, resource.getrlimit(resource.RLIMIT_CORE)[1]),) * 2)
+    _lower(resource.RLIMIT_CORE, 1)
 
 
 def drop_privileges() -> str:
@@ -79,3 +77,10 @@ def clear_environment() -> None:
     os.environ.clear()
     sys.argv[:] = ["candidate.py"]
     sys.orig_argv[:] = []
+
+
+def _lower(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    # No limit at all is -1 here, which is less than every number.
+    limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (limit, limit))
