@@ -376,6 +376,10 @@ BENIGN = {
     "sleeps_a_little": "import time\ntime.sleep(0.1)\nprint('OK')",
     "asks_for_random_bytes": "import os\nprint('OK' if len(os.urandom(8)) == 8 else '')",
     "asks_for_the_time": "import datetime\nprint('OK' if datetime.datetime.now().year > 2020 else '')",
+    "knows_the_time_zones_of_the_machine": """
+        import os, zoneinfo
+        print("OK" if not os.path.isdir("/usr/share/zoneinfo") or zoneinfo.ZoneInfo("Africa/Nairobi") else "")
+        """,
     "defines_data_classes_with_postponed_types": """
         from __future__ import annotations
         import dataclasses, typing
