@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,6 +101,17 @@ def test_a_channel_that_closes_during_a_job_ends_the_zygote_in_order(parent: Par
     output = parent.submit(program)
     assert parent.last_words() == (0, "")
     assert printed(output) == ""
+
+
+def test_a_channel_that_closes_between_a_jobs_end_and_its_answer_ends_the_zygote_in_order(parent: Parent) -> None:
+    output = parent.submit("import time\nprint('began', flush=True)\ntime.sleep(0.2)")
+    assert select.select([output], [], [], 20.0)[0]
+    os.kill(parent.process.pid, signal.SIGSTOP)
+    assert printed(output) == "began\n"  # which comes to its end with the job's
+    time.sleep(0.1)
+    parent.channel.close()
+    os.kill(parent.process.pid, signal.SIGCONT)
+    assert parent.last_words() == (0, "")
 
 
 def test_a_channel_that_closes_between_jobs_ends_the_zygote_in_order(parent: Parent) -> None:
