@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from armillary.verify.extract import extract_code
+from armillary.verify.extract import MAX_TEXT_CHARS, extract_code
 
 CODE = "import math\n\n\ndef f(x):\n    return x\n"
 
@@ -70,3 +72,46 @@ def test_an_answer_that_is_broken_all_over_ends() -> None:
     assert extract_code("def f(:\n" * 400, "f").startswith("def f(:")
     assert extract_code("x = '\0'\n" + "y = 1\n" * 300, "f").startswith("x = ")
     assert extract_code("x = (\n" * 60 + "def f(): pass", "f")
+
+
+def test_what_stands_beyond_the_part_that_is_looked_at_is_left_out() -> None:
+    code = extract_code("y = 1\n" * MAX_TEXT_CHARS + CODE, "f")
+    assert len(code) <= MAX_TEXT_CHARS + 1
+    assert "def f" not in code
+
+
+# A megabyte each: what regular expressions, brackets, lines without end, fences and failing tries could be slow on.
+MEGABYTES = {
+    "calls": "f(\n" * 350_000,
+    "comments": CODE + "#\n" * 500_000,
+    "fences": "```\nx\n```\n" * 110_000,
+    "fences of all lengths": "".join("`" * length + "\n" for length in range(3, 1400)),
+    "half statements": "x = (\n" * 170_000,
+    "indents": "```\n" + (" " * 1_000_000) + "x",
+    "language that is none": "```" + "a" * 1_000_000 + "`",
+    "language after spaces": "```" + " " * 1_000_000 + "`",
+    "line of brackets": "(" * 1_000_000,
+    "line of letters": "x" * 1_000_000,
+    "lines of a letter": "x\n" * 500_000,
+    "lines that break late": "x\n" * 500_000 + ")",
+    "mark": "`" * 1_000_000,
+    "names": "x" + "\n" * 1_000_000 + ":",
+    "programs": "y = 1\n" * 170_000,
+    "prose": "This is what the function does, and it does it well.\n" * 19_000,
+    "prose that looks like code": "from what = I see, this is easy\n" * 32_000,
+    "strings": "f'{x}{x}'\n" * 100_000 + ")",
+    "text without end": "x = '''" + "y\n" * 500_000,
+    "bytes that no program has": "x = 1\n\0" * 140_000,
+}
+
+
+@pytest.mark.parametrize("name", sorted(MEGABYTES))
+def test_no_answer_takes_long(name: str) -> None:
+    begin_s = time.process_time()
+    extract_code(MEGABYTES[name], "f")
+    assert time.process_time() - begin_s < 0.5
+
+
+def test_a_long_answer_that_is_not_a_program_is_given_up_on_and_its_first_block_comes_back() -> None:
+    broken = "def f(x): return (\n"
+    assert extract_code(f"```python\n{broken}```\n" + "y = (\n" * 2_000, "f") == broken
