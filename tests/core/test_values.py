@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from armillary.core.errors import ValueCodecError
+from armillary.core.errors import IncomparableValueError, ValueCodecError
 from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, MAX_ITEMS, canonical, decode, dumps, encode
 
 SCALARS = (
@@ -270,3 +271,38 @@ def test_an_error_does_not_quote_a_huge_value(tagged: Any) -> None:
 def test_a_line_of_json_has_no_spelling_for_nan() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         dumps(math.nan)
+
+
+class _Loose(int):
+    pass
+
+
+class _Meta(type):
+    def __getattribute__(cls, name: str) -> object:
+        raise RuntimeError("nobody may ask me")
+
+
+class _Guarded(metaclass=_Meta):
+    __module__ = 3  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("value", [iter([1]), (n for n in [1]), map(abs, [1]), range(3), lambda: 0, object()])
+def test_what_equals_nothing_that_can_be_carried_is_told_apart(value: object) -> None:
+    with pytest.raises(IncomparableValueError):
+        encode([value])
+
+
+def test_a_metaclass_that_answers_nothing_is_read_past() -> None:
+    caught = None
+    try:
+        encode(_Guarded())
+    except IncomparableValueError as error:
+        caught = str(error)
+    assert caught == "values of type _Guarded cannot leave the sandbox"
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 2), _Loose(3), {}.keys()])
+def test_what_may_equal_something_is_only_refused(value: object) -> None:
+    with pytest.raises(ValueCodecError) as caught:
+        encode(value)
+    assert not isinstance(caught.value, IncomparableValueError)

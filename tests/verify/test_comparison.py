@@ -180,3 +180,20 @@ def test_a_value_too_deep_to_walk_equals_nothing() -> None:
     assert not equal_by_value(deep, deep)  # type: ignore[arg-type]
     while deep:  # taken apart by hand: the interpreter would do it by recursion
         deep = deep.pop()  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "are_same"),
+    [
+        (9.5e-07, 0.0, False),
+        (1e-9, 2e-9, False),
+        (0.333333, 1 / 3, True),
+        (5.551115123125783e-17, 0.0, True),
+        (0.001, 0.0010005, True),
+        (0.001, 0.00101, False),
+        (1e-13, 0.0, True),
+        (1e12, 1e12 + 100, True),
+    ],
+)
+def test_small_numbers_are_not_all_zero(left: float, right: float, are_same: bool) -> None:
+    assert equal_by_value(left, right) is are_same

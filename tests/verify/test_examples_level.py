@@ -31,7 +31,7 @@ def test_every_example_is_a_check_of_its_own(jail: Jail) -> None:
         ("examples[3]", False, False),
     ]
     assert [check.text for check in found.checks[1:3]] == ["f(1) == 2", "f(-1) raises ValueError"]
-    assert (found.counterexample, found.flaky) == (None, "")
+    assert (found.counterexample, found.undecided) == (None, "")
 
 
 def test_the_smallest_failing_example_is_the_counterexample(jail: Jail) -> None:
@@ -45,7 +45,7 @@ def test_an_example_that_fails_only_in_company_gives_no_verdict(jail: Jail) -> N
     code = "seen = []\ndef f(x):\n    if x < 0: raise ValueError\n    seen.append(x)\n    return x + len(seen)"
     found = judge_examples(jail, TASK, code)
     assert found.counterexample is None
-    assert found.flaky == "examples[1] failed once and passed alone: chance or hidden state"
+    assert found.undecided == "examples[1] failed once and passed alone: chance or hidden state"
 
 
 def test_code_that_stops_loading_is_not_judged(scripted: Any, result: Callable[..., JailResult]) -> None:
@@ -54,7 +54,7 @@ def test_code_that_stops_loading_is_not_judged(scripted: Any, result: Callable[.
 
     found = judge_examples(scripted(script), TASK, RIGHT)
     assert (found.checks, found.counterexample) == ((), None)
-    assert found.flaky == "the code loads now and then: E: now and then"
+    assert found.undecided == "the code loads now and then: E: now and then"
 
 
 def test_an_example_is_met_by_a_subclass_of_its_exception_but_not_by_a_namesake(jail: Jail) -> None:

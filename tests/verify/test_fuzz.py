@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from armillary.core.tasks import Parameter, Predicate, TaskSpec
+from armillary.verify.contract import Contract
 from armillary.verify.execution import Jail
 from armillary.verify.fuzz import SearchResult, admissible_inputs, search
 from armillary.verify.generate import Arguments
-from armillary.verify.oracles import Contract, DifferentialOracle, Finding, Judgement, Promise, PropertyOracle
+from armillary.verify.oracles import DifferentialOracle, Finding, Judgement, Promise, PropertyOracle
 
 
 def spec(annotation: str = "list[int]", **fields: Any) -> TaskSpec:

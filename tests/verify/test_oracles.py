@@ -7,8 +7,10 @@ import pytest
 
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import Parameter, Predicate, TaskSpec
+from armillary.verify.contract import Contract
 from armillary.verify.execution import Jail
-from armillary.verify.oracles import MAX_HASHED_MEMBERS, Contract, DifferentialOracle, Finding, PropertyOracle, Unjudged
+from armillary.verify.oracles import DifferentialOracle, Finding, PropertyOracle, Unjudged
+from armillary.verify.readable import MAX_HASHED_MEMBERS
 from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
 
 
@@ -238,7 +240,12 @@ def test_laws_are_left_where_ensures_are_broken_already(jail: Jail) -> None:
 def test_a_program_that_does_not_load_is_not_judged(
     scripted: Any, result: Callable[..., JailResult], spec: TaskSpec, promise: str, culprit: str
 ) -> None:
-    jail = scripted(lambda source, calls, run: result([Outcome("missing")] * len(calls), load_error="E: no"))
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        if "armillary_law_0" in source:
+            return result([Outcome("returned", {"tuple": ["question", {"tuple": [1]}]}) for _ in calls])
+        return result([Outcome("missing")] * len(calls), load_error="E: no")
+
+    jail = scripted(script)
     assert judge(jail, spec, "", 1) == [{promise: f"{culprit} loads now and then: E: no"}]
 
 
@@ -253,9 +260,9 @@ def test_an_exception_where_the_reference_returns_is_broken(jail: Jail) -> None:
     assert rows == [{"reference": ("1", "raised KeyError: 1")}]
 
 
-def test_promises_name_all_clauses() -> None:
+def test_promises_name_all_clauses(jail: Jail) -> None:
     spec = task(ensures=predicates("result"), laws=predicates("f(x)"), raises=(("E", "x"),))
-    found = PropertyOracle(spec, jail=None, code="").promises  # type: ignore[arg-type]
+    found = PropertyOracle(spec, jail, code="").promises
     assert [(item.id, item.text) for item in found] == [
         ("ensures[0]", "result"),
         ("laws[0]", "f(x)"),
@@ -284,3 +291,46 @@ def test_a_value_in_another_spelling_than_is_written_breaks_the_promise(
 
     [row] = judge(scripted(script), task(ensures=predicates("True")), "", 1)
     assert row == {"ensures[0]": ("True", "a forged value")}
+
+
+HALF = "from fractions import Fraction\ndef f(x): return Fraction(x, 2)"
+GENERATOR = "def f(x): yield x"
+
+
+def test_a_value_that_cannot_leave_the_jail_is_not_held_against_the_program(jail: Jail) -> None:
+    for spec in (
+        task(ensures=predicates("result * 2 == x")),
+        task(laws=predicates("f(x) == f(x)")),
+        task(reference=HALF),
+    ):
+        oracle = DifferentialOracle(spec, jail, HALF) if spec.reference else PropertyOracle(spec, jail, HALF)
+        [judged] = oracle.judge([(3,)])[0].values()
+        assert isinstance(judged, Unjudged)
+        assert "fractions.Fraction cannot leave the sandbox" in judged.reason
+
+
+def test_whoever_hides_a_result_is_marked(jail: Jail) -> None:
+    [row] = PropertyOracle(task(ensures=predicates("result > x")), jail, GENERATOR).judge([(3,)])
+    assert row["ensures[0]"] == Unjudged(
+        "a value that cannot leave the sandbox: values of type builtins.generator cannot leave the sandbox",
+        is_hidden=True,
+    )
+
+
+def test_a_value_that_equals_nothing_else_differs_from_the_reference(jail: Jail) -> None:
+    [row] = judge(jail, task(reference="def f(x): return [x]"), GENERATOR, 3)
+    assert row["reference"] is not None
+    assert row["reference"][0] == "[3]"
+
+
+def test_another_class_with_its_own_equality_may_be_the_references_result(jail: Jail) -> None:
+    code = "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\ndef f(x): return P(x)"
+    [judged] = DifferentialOracle(task(reference="def f(x): return (x,)"), jail, code).judge([(3,)])
+    found = judged["reference"]
+    assert isinstance(found, Unjudged)
+    assert found.is_hidden
+
+
+def test_a_demanded_exception_is_not_met_by_a_hidden_value(jail: Jail) -> None:
+    [row] = judge(jail, task(raises=(("ValueError", "True"),)), GENERATOR, 3)
+    assert row["raises[ValueError]"][0] == "raises ValueError"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from armillary.core.errors import TaskFormatError
@@ -100,13 +102,21 @@ def test_a_contract_is_a_program_of_named_functions() -> None:
     assert found["raises_0"]([], 3) is True  # type: ignore[operator]
 
 
-def test_an_equality_law_gives_both_sides_and_another_a_claim() -> None:
-    found: dict[str, object] = {}
-    spec = task(laws=(Predicate("f(xs, n) == n"), Predicate("f(xs, n) > n")))
-    exec(law_source(spec, "def f(xs, n): return n + 1"), found)
-    assert found["armillary_law_0_left"]([], 1) == 2  # type: ignore[operator]
-    assert found["armillary_law_0_right"]([], 1) == 1  # type: ignore[operator]
-    assert found["armillary_law_1"]([], 1) is True  # type: ignore[operator]
+def test_a_law_asks_for_an_answer_until_it_has_its_value() -> None:
+    found: dict[str, Any] = {}
+    exec(law_source(task(laws=(Predicate("f(xs, n) == n"), Predicate("f(f(xs, 1), n=n) > n")))), found)
+    assert found["armillary_law_0_left"]([], [], 1) == ("question", ([], 1))
+    assert found["armillary_law_0_left"]([2], [], 1) == ("value", 2)
+    assert found["armillary_law_0_right"]([], [], 1) == ("value", 1)
+    assert found["armillary_law_1"]([7], [], 1) == ("question", (7, 1))
+    assert found["armillary_law_1"]([7, 8], [], 1) == ("value", True)
+
+
+def test_a_law_that_names_an_unknown_parameter_fails_as_the_call_would() -> None:
+    found: dict[str, Any] = {}
+    exec(law_source(task(laws=(Predicate("f(xs, m=n) > n"),))), found)
+    with pytest.raises(TypeError, match="no parameter 'm'"):
+        found["armillary_law_0"]([], [], 1)
 
 
 def test_only_a_single_equality_has_two_sides() -> None:

@@ -187,6 +187,39 @@ def test_what_is_judged_on_few_inputs_only_is_not_tested(
     assert not {check.level for check in verdict.checks if check.id in verdict.reason}
 
 
+@pytest.mark.parametrize(
+    ("domain", "num_raising", "status"),
+    [
+        ("int | 0..19", 2, Status.TESTED),
+        ("int | 0..19", 3, Status.UNKNOWN),
+        ("int | 0..10", 1, Status.TESTED),
+        ("int | 0..9", 1, Status.UNKNOWN),
+        ("int | 0..2", 0, Status.TESTED),
+    ],
+)
+def test_nine_tenths_of_the_inputs_and_at_least_ten_must_be_judged(
+    verifier: CodeVerifier, domain: str, num_raising: int, status: Status
+) -> None:
+    spec = TaskSpec("p", "f", parameters=(Parameter("x", "int", domain),), laws=(Predicate("f(x) == x"),))
+    code = f"def f(x):\n    if x < {num_raising}: raise KeyError\n    return x"
+    assert verifier.verify(spec, code).status == status
+
+
+def test_a_program_that_hides_one_result_is_not_tested(verifier: CodeVerifier) -> None:
+    spec = TaskSpec("p", "f", parameters=(Parameter("x", "int", "int | 0..99"),), ensures=(Predicate("result == x"),))
+    verdict = verifier.verify(spec, "def f(x): return x if x else (item for item in [1])")
+    assert verdict.status == Status.UNKNOWN
+    assert "builtins.generator cannot leave the sandbox" in verdict.reason
+
+
+def test_an_example_on_which_a_value_is_hidden_decides_nothing(verifier: CodeVerifier) -> None:
+    pair = "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\ndef f(x): return P(x)"
+    spec = plain(Example((1,), (1,)), Example((2,), (2,)))
+    verdict = verifier.verify(spec, pair)
+    assert (verdict.status, verdict.reason.partition(" gave ")[0]) == (Status.UNKNOWN, "examples[0]")
+    assert verifier.verify(spec, "def f(x): yield x").status == Status.REFUTED
+
+
 def test_a_few_inputs_that_could_not_be_judged_are_named(verifier: CodeVerifier) -> None:
     verdict = verifier.verify(BACK, "def f(x):\n    return x[::-1] if x != [0] else 1 / 0")
     assert verdict.status == Status.TESTED

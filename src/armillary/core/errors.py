@@ -72,6 +72,10 @@ class ValueCodecError(ArmillaryError):
     """A value cannot be carried between processes: type, depth or size is outside the codec."""
 
 
+class IncomparableValueError(ValueCodecError):
+    """A value cannot be carried, and it or one inside of it is equal to nothing that can: a generator, a function."""
+
+
 class ModelFileError(ArmillaryError):
     """A model file is damaged, truncated or not what its header says."""
 

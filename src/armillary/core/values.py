@@ -15,7 +15,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from armillary.core.errors import ValueCodecError
+from armillary.core.errors import IncomparableValueError, ValueCodecError
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -23,12 +23,19 @@ MAX_DEPTH = 64
 MAX_ITEMS = 200_000
 MAX_INT_BITS = 1 << 16
 
+# A metaclass may be the program's own: these read past it.
+_LINE_OF_CLASS = type.__dict__["__mro__"].__get__
+_NAMES_OF_CLASS = type.__dict__["__dict__"].__get__
+_MODULE_OF_CLASS = type.__dict__["__module__"].__get__
+_NAME_OF_CLASS = type.__dict__["__qualname__"].__get__
+
 
 def encode(value: object) -> Json:
     """Turn a Python value into tagged JSON.
 
     Raises:
-        ValueCodecError: an inexact type, more than ``MAX_DEPTH`` levels or ``MAX_ITEMS`` items.
+        IncomparableValueError: a type whose values equal none that can be carried.
+        ValueCodecError: another inexact type, more than ``MAX_DEPTH`` levels or ``MAX_ITEMS`` items.
     """
     return _Encoder().encode(value, 0)
 
@@ -89,7 +96,8 @@ class _Encoder:
             return _encode_float(value)  # type: ignore[arg-type]
         encoder = _CONTAINERS.get(kind)
         if encoder is None:
-            raise ValueCodecError(f"values of type {kind.__module__}.{kind.__qualname__} cannot leave the sandbox")
+            message = f"values of type {_name_of(kind)} cannot leave the sandbox"
+            raise IncomparableValueError(message) if _equals_only_its_own(kind) else ValueCodecError(message)
         return encoder(self, value, depth + 1)
 
     def items(self, values: Any, depth: int) -> list[Json]:
@@ -100,6 +108,17 @@ class _Encoder:
 
     def sorted_items(self, values: Any, depth: int) -> list[Json]:
         return sorted(self.items(values, depth), key=dumps)
+
+
+def _name_of(kind: type) -> str:
+    module = _MODULE_OF_CLASS(kind)
+    return f"{module}.{_NAME_OF_CLASS(kind)}" if type(module) is str else _NAME_OF_CLASS(kind)
+
+
+def _equals_only_its_own(kind: type) -> bool:
+    """Whether no value of this type equals one of another: identity decides, or, for a range, its own type."""
+    first = next(item for item in _LINE_OF_CLASS(kind) if "__eq__" in _NAMES_OF_CLASS(item))
+    return first is object or first is range
 
 
 def _encode_int(value: int) -> Json:

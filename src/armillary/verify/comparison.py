@@ -5,9 +5,10 @@ An ``int`` may stand where a float is expected; a float where an int is expected
 NaN equals NaN. Values stay in their tagged form: a hostile one could make the building of a set take very long.
 
 Two numbers are the same when they are equal, or when at least one is a float and they differ by at most a millionth (so
-that an example may be rounded to six digits behind the point, as HumanEval's own tests allow) or, where they are large,
-by a billionth of the larger one. An int and a float without a fraction must be equal. Members of sets and keys of
-dicts have no tolerance.
+that an example may be rounded to six digits behind the point, as HumanEval's own tests allow) that is also at most a
+thousandth of the larger one (so that small numbers are not all zero); or, where they are large, by a billionth of the
+larger one. What differs by less than 1e-12 is the same: sums of ordinary numbers carry such noise. An int and a float
+without a fraction must be equal. Members of sets and keys of dicts have no tolerance.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from armillary.verify.source import SourceError
 
 RELATIVE_TOLERANCE = 1e-9
 ABSOLUTE_TOLERANCE = 1e-6
+LARGEST_SHARE = 1e-3
+NOISE = 1e-12
 _NUMBERS = ("bool", "int", "float", "complex")
 _SEQUENCES = ("list", "tuple")
 
@@ -185,7 +188,8 @@ def _close(left: Any, right: Any) -> bool:
     if (isinstance(left, int) or isinstance(right, int)) and _is_whole(left) and _is_whole(right):
         return bool(left == right)
     try:
-        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+        share = LARGEST_SHARE * max(abs(left), abs(right))
+        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=max(NOISE, min(ABSOLUTE_TOLERANCE, share)))
     except OverflowError:  # an integer beyond every float
         return bool(left == right)
 

@@ -19,12 +19,12 @@ class ExamplesResult:
     """One check per example, and the smallest failing one, if it fails alone too.
 
     Attributes:
-        flaky: why there is no verdict although an example failed.
+        undecided: why there is no verdict although an example did not pass.
     """
 
     checks: tuple[Check, ...]
     counterexample: Counterexample | None = None
-    flaky: str = ""
+    undecided: str = ""
 
 
 def judge_examples(jail: Jail, task: TaskSpec, code: str, *, seed: int = 0) -> ExamplesResult:
@@ -32,7 +32,7 @@ def judge_examples(jail: Jail, task: TaskSpec, code: str, *, seed: int = 0) -> E
     calls = [Call(task.entry_point, example.arguments) for example in task.examples]
     execution = run_calls(jail, code, calls, seed=seed)
     if execution.load_error:
-        return ExamplesResult((), flaky=f"the code loads now and then: {execution.load_error}")
+        return ExamplesResult((), undecided=f"the code loads now and then: {execution.load_error}")
     found = execution.observations
     checks = tuple(
         Check(
@@ -47,6 +47,8 @@ def judge_examples(jail: Jail, task: TaskSpec, code: str, *, seed: int = 0) -> E
         for index, example in enumerate(task.examples)
     )
     failing = [index for index, check in enumerate(checks) if check.is_hard and not check.passed]
+    hidden = [index for index in failing if found[index].kind == "unencodable" and not found[index].equals_nothing]
+    failing = [index for index in failing if index not in hidden or task.examples[index].raises]
     for index in sorted(failing, key=lambda index: weight(task.examples[index].arguments)):
         example = task.examples[index]
         seen = run_alone(jail, code, calls[index], seed=seed)
@@ -58,5 +60,7 @@ def judge_examples(jail: Jail, task: TaskSpec, code: str, *, seed: int = 0) -> E
             return ExamplesResult(checks, counterexample)
     if failing:
         names = ", ".join(checks[index].id for index in failing)
-        return ExamplesResult(checks, flaky=f"{names} failed once and passed alone: chance or hidden state")
+        return ExamplesResult(checks, undecided=f"{names} failed once and passed alone: chance or hidden state")
+    if hidden:
+        return ExamplesResult(checks, undecided=f"{checks[hidden[0]].id} gave {found[hidden[0]].text}")
     return ExamplesResult(checks)

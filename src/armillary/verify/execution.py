@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal, Protocol
 
+from armillary.core.errors import IncomparableValueError
 from armillary.core.values import Json
 from armillary.verify.rendering import render_tagged, steady
 from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call, JailResult, Limits, Outcome
@@ -20,7 +21,7 @@ CALLS_PER_RUN = 200
 # After so many calls without an answer the rest is skipped: such a program only burns time.
 MAX_STOPS = 3
 
-ObservationKind = Literal["returned", "raised", "timeout", "unencodable", "died", "skipped"]
+ObservationKind = Literal["returned", "raised", "timeout", "unencodable", "forged", "died", "skipped"]
 
 
 class Jail(Protocol):
@@ -43,9 +44,10 @@ class Observation:
     """What came of one call.
 
     Attributes:
-        kind: ``died`` when the call ended its process; ``skipped`` when it was never made.
+        kind: ``died`` when the call ended its process; ``forged`` when no call gives such a value; ``skipped`` when it
+            was never made.
         value: tagged JSON when ``returned``.
-        error: the exception's class when ``raised``.
+        error: the exception's class when ``raised``, what the codec objected to when ``unencodable``.
         error_bases: the built-in exceptions that it is an instance of.
         text: what happened, for people; the same in every run.
     """
@@ -55,6 +57,16 @@ class Observation:
     error: str = ""
     text: str = ""
     error_bases: tuple[str, ...] = ()
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the call ran to its own end, with a value that could be read or an exception."""
+        return self.kind in ("returned", "raised")
+
+    @property
+    def equals_nothing(self) -> bool:
+        """Whether it returned a value that is equal to no value of a built-in type, such as a generator."""
+        return self.kind == "unencodable" and self.error == IncomparableValueError.__name__
 
     def has_raised(self, name: str) -> bool:
         """Whether ``except name`` would have caught what came: an instance of a built-in class, or a class so named."""
@@ -114,7 +126,7 @@ def _observe(outcome: Outcome, result: JailResult) -> Observation:
         return Observation("raised", error=outcome.error_type, text=text, error_bases=outcome.error_bases)
     if outcome.kind == "unencodable":
         text = f"a value that cannot leave the sandbox: {steady(outcome.error_message)}"
-        return Observation("unencodable", text=text)
+        return Observation("unencodable", error=outcome.error_type, text=text)
     if outcome.kind == "timeout" or result.stopped_by == "wall":
         return Observation("timeout", text="no answer within the time limit")
     reasons = {

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from armillary.core.tasks import TaskSpec
+from armillary.verify.contract import Contract
 from armillary.verify.domains import contains, parameter_domains
 from armillary.verify.generate import Arguments, generate_inputs
-from armillary.verify.oracles import Contract, Finding, Oracle, Unjudged
+from armillary.verify.oracles import Finding, Oracle, Unjudged
 from armillary.verify.shrink import shrink, weight
 
 NUM_INPUTS = 200
@@ -36,6 +37,7 @@ class SearchResult:
     Attributes:
         num_judged: promise id -> inputs on which it held or was broken.
         unjudged: promise id -> reason -> inputs of which it speaks but on which it could not be judged.
+        hidden: ids of promises that could not be judged because of what the program gave.
         breach: None when every promise held, or when what broke one did not do so again.
         flaky_id: the promise that was broken once and held when the same input was run again, or empty.
         load_error: why a program that had loaded before did not load for a batch, or empty.
@@ -43,6 +45,7 @@ class SearchResult:
 
     num_judged: Mapping[str, int] = field(default_factory=dict)
     unjudged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
     breach: Breach | None = None
     flaky_id: str = ""
     load_error: str = ""
@@ -54,6 +57,7 @@ class _Tally:
     def __init__(self) -> None:
         self.num_judged: Counter[str] = Counter()
         self.unjudged: dict[str, Counter[str]] = {}
+        self.hidden: set[str] = set()
         self.load_error = ""
 
     def add(self, name: str, judged: Finding | Unjudged | None) -> None:
@@ -61,10 +65,11 @@ class _Tally:
             self.num_judged[name] += 1
         elif not judged.is_outside:
             self.unjudged.setdefault(name, Counter())[judged.reason] += 1
+            self.hidden |= {name} if judged.is_hidden else set()
             self.load_error = self.load_error or (judged.reason if judged.is_unloaded else "")
 
     def result(self) -> SearchResult:
-        return SearchResult(dict(self.num_judged), self.unjudged, load_error=self.load_error)
+        return SearchResult(dict(self.num_judged), self.unjudged, frozenset(self.hidden), load_error=self.load_error)
 
 
 def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: int) -> list[Arguments]:

@@ -3,16 +3,14 @@
 How each kind of evidence is gathered:
 
 * ``requires``, ``raises`` and ``ensures`` are evaluated in a jail of their own, on what left the candidate's jail.
-* A law calls the candidate and runs in its process, but reads only the entry point from the candidate: the functions
-  that predicates may use are bound before the candidate loads, in another namespace. Of ``left == right`` only the
-  two values come from there and are compared here, so a patched ``==`` gains nothing; any other law is a bool that
-  the candidate's process made, which a program that looks for its judge in memory could still forge. Examples,
-  ``ensures`` and references cannot be forged like that.
+* A law is evaluated there too; the candidate only answers its calls. Both sides of ``left == right`` are compared here,
+  as values, floats within the tolerance.
 * An exception counts against the program where ``ensures`` promises a result, where no clause of ``raises`` demands
   it, or where the reference returned; a law cannot be judged on an input on which a side raises.
 * A call that does not end within the sandbox's limit, or that ends its process, breaks every promise about its input:
   nothing could be said of the answer. Bound the inputs of a task whose honest answers are slow.
-* What cannot be judged is said to be so, with the reason: every promise stands in every judgement.
+* What cannot be judged is said to be so, with the reason: every promise stands in every judgement. A value that cannot
+  leave the jail may be right, so it is not held against the program; but whoever hides a result is not tested by it.
 """
 
 from __future__ import annotations
@@ -21,17 +19,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from armillary.core.errors import TaskFormatError, ValueCodecError
 from armillary.core.tasks import TaskSpec
-from armillary.core.values import Json, decode
 from armillary.core.verdicts import CheckOrigin, Level
-from armillary.verify.comparison import equal_by_value, kind_and_body, matches
+from armillary.verify.comparison import equal_by_value, matches
+from armillary.verify.contract import Contract
 from armillary.verify.execution import Execution, Jail, Observation, run_calls
 from armillary.verify.generate import Arguments
-from armillary.verify.predicates import contract_source, equality_sides, law_name, law_source
+from armillary.verify.laws import Laws, Side
+from armillary.verify.readable import readable_value
 from armillary.verify.sandbox.outcomes import Call
-
-MAX_HASHED_MEMBERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +64,19 @@ class Unjudged:
 
     Attributes:
         is_outside: the promise does not speak of this input, so that nothing is missing.
+        is_hidden: the program gave something that cannot be looked at.
         is_unloaded: the program, which loaded before, did not load this time.
     """
 
     reason: str
     is_outside: bool = False
+    is_hidden: bool = False
     is_unloaded: bool = False
 
 
 # For one input: the id of every promise -> how it is broken, why it is not judged, or None where it holds.
 Judgement: TypeAlias = Mapping[str, Finding | Unjudged | None]
 Row: TypeAlias = dict[str, Finding | Unjudged | None]
-
-TOO_LARGE = Unjudged("its result is too large to be judged")
 
 
 class Oracle(Protocol):
@@ -96,50 +92,6 @@ class Oracle(Protocol):
         ...
 
 
-class Contract:
-    """A task's predicates in a jail of their own."""
-
-    def __init__(self, task: TaskSpec, jail: Jail) -> None:
-        self._task = task
-        self._jail = jail
-        self._source = contract_source(task)
-
-    def admits(self, inputs: Sequence[Arguments]) -> list[bool]:
-        """Whether each input satisfies all of ``requires``; one on which a predicate fails does not."""
-        return [all(item.value is True for item in row) for row in self.requires(inputs)]
-
-    def requires(self, inputs: Sequence[Arguments]) -> list[tuple[Observation, ...]]:
-        """What each ``requires`` makes of each input."""
-        return self._evaluate([f"requires_{index}" for index in range(len(self._task.requires))], inputs)
-
-    def demanded_errors(self, inputs: Sequence[Arguments]) -> list[tuple[str, ...] | None]:
-        """Exceptions that each input must raise; None where a condition gave no answer."""
-        names = [f"raises_{index}" for index in range(len(self._task.raises))]
-        rows = self._evaluate(names, inputs)
-        errors = [error for error, _ in self._task.raises]
-        return [
-            tuple(error for error, item in zip(errors, row, strict=False) if item.value is True)
-            if all(_is_answer(item) for item in row)
-            else None
-            for row in rows
-        ]
-
-    def ensures(self, inputs: Sequence[Arguments], results: Sequence[Any]) -> list[tuple[Observation, ...]]:
-        """What each ``ensures`` makes of each input and its result."""
-        names = [f"ensures_{index}" for index in range(len(self._task.ensures))]
-        return self._evaluate(names, [(*row, result) for row, result in zip(inputs, results, strict=True)])
-
-    def _evaluate(self, names: Sequence[str], rows: Sequence[Arguments]) -> list[tuple[Observation, ...]]:
-        if not names or not rows:
-            return [()] * len(rows)
-        calls = [Call(name, row) for row in rows for name in names]
-        found = run_calls(self._jail, self._source, calls)
-        if found.load_error:
-            raise TaskFormatError(f"the task's predicates do not load: {found.load_error}")
-        width = len(names)
-        return [found.observations[start : start + width] for start in range(0, len(calls), width)]
-
-
 class PropertyOracle:
     """Judges a program by its task's ``ensures``, ``raises`` and ``laws``."""
 
@@ -149,6 +101,7 @@ class PropertyOracle:
         self._code = code
         self._seed = seed
         self._contract = Contract(task, jail)
+        self._laws = Laws(task, jail)
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -168,8 +121,7 @@ class PropertyOracle:
         judgements: list[Row] = [{} for _ in inputs]
         demanded = self._contract.demanded_errors(inputs)
         if self._task.ensures or self._task.raises:
-            calls = [Call(self._task.entry_point, row) for row in inputs]
-            found = run_calls(self._jail, self._code, calls, seed=self._seed)
+            found = self._run(inputs)
             if found.load_error:
                 return [_all(self._ids(), _unloaded("the code", found)) for _ in inputs]
             for judgement, errors, seen in zip(judgements, demanded, found.observations, strict=True):
@@ -180,6 +132,10 @@ class PropertyOracle:
             return [_all(self._ids("laws"), broken) | row for row in judgements]
         self._judge_laws(inputs, demanded, judgements)
         return list(judgements)
+
+    def _run(self, inputs: Sequence[Arguments]) -> Execution:
+        calls = [Call(self._task.entry_point, row) for row in inputs]
+        return run_calls(self._jail, self._code, calls, seed=self._seed)
 
     def _ids(self, kind: str = "") -> list[str]:
         return [item.id for item in self.promises if item.id.startswith(kind)]
@@ -197,11 +153,15 @@ class PropertyOracle:
             finding = None if is_met else _finding(f"raises {' or '.join(demanded)}", seen)
             row |= {f"raises[{error}]": finding for error in demanded}
             return row | _all(ensures, Unjudged("an exception is demanded", is_outside=True))
-        if seen.kind == "returned":
-            return row
-        for error, condition in self._task.raises:
-            if seen.has_raised(error) or not ensures:
-                row[f"raises[{error}]"] = _finding(f"raises {error} only if {condition}", seen)
+        return row if seen.kind in ("returned", "unencodable") else row | self._judge_failure(seen)
+
+    def _judge_failure(self, seen: Observation) -> Row:
+        """An exception that nothing demands, or no answer: it breaks ``ensures``, or, without any, ``raises``."""
+        row: Row = {
+            f"raises[{error}]": _finding(f"raises {error} only if {condition}", seen)
+            for error, condition in self._task.raises
+            if seen.has_raised(error) or not self._task.ensures
+        }
         return row | {f"ensures[{index}]": _finding(item.text, seen) for index, item in enumerate(self._task.ensures)}
 
     def _judge_results(
@@ -213,15 +173,12 @@ class PropertyOracle:
         for index, seen in enumerate(found):
             if all(name in judgements[index] for name in ensures):
                 continue
-            try:
-                if not _is_cheap_to_build(seen.value):
-                    judgements[index].update(_all(ensures, TOO_LARGE))
-                    continue
-                results.append(decode(seen.value))
+            result, problem = readable_value(seen)
+            if problem is None:
+                results.append(result)
                 rows.append(index)
-            except ValueCodecError:
-                forged = Observation("unencodable", text="a forged value")
-                judgements[index].update({name: _finding(self._text(name), forged) for name in ensures})
+            else:
+                judgements[index].update({name: _judge_unread(self._text(name), problem) for name in ensures})
         answers = self._contract.ensures([inputs[index] for index in rows], results)
         for index, row in zip(rows, answers, strict=True):
             for name, answer in zip(ensures, row, strict=True):
@@ -233,21 +190,17 @@ class PropertyOracle:
     def _judge_laws(
         self, inputs: Sequence[Arguments], demanded: Sequence[tuple[str, ...] | None], judgements: Sequence[Row]
     ) -> None:
-        source = law_source(self._task, self._code) if self._task.laws else ""
         for place, item in enumerate(self._task.laws):
-            sides = equality_sides(item.text)
-            names = [law_name(place)] if sides is None else [law_name(place, "left"), law_name(place, "right")]
-            calls = [Call(name, row) for row in inputs for name in names]
-            found = run_calls(self._jail, source, calls, seed=self._seed)
+            spoken_of = [index for index, errors in enumerate(demanded) if not errors]
+            found = self._laws.evaluate(place, [inputs[index] for index in spoken_of], self._run)
+            outside = Unjudged("an exception is demanded", is_outside=True)
+            judged: dict[int, Finding | Unjudged | None] = dict.fromkeys(range(len(inputs)), outside)
+            if isinstance(found, Execution):
+                judged |= dict.fromkeys(spoken_of, _unloaded("the code", found))
+            else:
+                judged |= {index: _judge_law(item.text, row) for index, row in zip(spoken_of, found, strict=True)}
             for index, judgement in enumerate(judgements):
-                seen = found.observations[index * len(names) : (index + 1) * len(names)]
-                if demanded[index]:
-                    judged: Finding | Unjudged | None = Unjudged("an exception is demanded", is_outside=True)
-                elif found.load_error:
-                    judged = _unloaded("the code", found)
-                else:
-                    judged = _judge_law(item.text, seen)
-                judgement[f"laws[{place}]"] = judged
+                judgement[f"laws[{place}]"] = judged[index]
 
 
 class DifferentialOracle:
@@ -280,8 +233,8 @@ class DifferentialOracle:
             return Unjudged("the reference raises", is_outside=True)
         if wanted.kind != "returned":
             return Unjudged(f"the reference: {wanted.text}")
-        if found.kind == "skipped":
-            return Unjudged(found.text)
+        if found.kind == "skipped" or (found.kind == "unencodable" and not found.equals_nothing):
+            return Unjudged(found.text, is_hidden=found.kind == "unencodable")
         is_same = found.kind == "returned" and matches(wanted.value, found.value, self._task.returns)
         return None if is_same else _finding(wanted.text, found)
 
@@ -294,31 +247,32 @@ def _unloaded(name: str, execution: Execution) -> Unjudged:
     return Unjudged(f"{name} loads now and then: {execution.load_error}", is_unloaded=True)
 
 
-def _is_answer(seen: Observation) -> bool:
-    return seen.kind in ("returned", "raised")
+def _judge_unread(text: str, seen: Observation) -> Finding | Unjudged:
+    """A result that no predicate can be shown."""
+    if seen.kind == "unencodable":
+        return Unjudged(seen.text, is_hidden=True)
+    return _finding(text, seen)
 
 
 def _judge_answer(text: str, result: Observation, answer: Observation) -> Finding | Unjudged | None:
-    if not _is_answer(answer):
+    if not answer.is_answer:
         return Unjudged(f"its predicate: {answer.text}")
     return None if answer.value is True else Finding(text, _broken(result, answer))
 
 
-def _judge_law(text: str, seen: Sequence[Observation]) -> Finding | Unjudged | None:
-    for observation in seen:
-        if observation.kind == "skipped":
-            return Unjudged(observation.text)
-        if observation.kind == "raised":
-            return Unjudged(f"a side raised {observation.error}")
-    for observation in seen:
-        if observation.kind != "returned":
-            return _finding(text, observation)
-    if len(seen) == 1:
-        return None if seen[0].value is True else Finding(text, "the law does not hold")
-    left, right = seen
-    if equal_by_value(left.value, right.value):
-        return None
-    return Finding(text, f"{left.text} != {right.text}")
+def _judge_law(text: str, sides: Sequence[Side]) -> Finding | Unjudged | None:
+    for side in sides:
+        if side.seen.kind == "raised":
+            return Unjudged(f"a side raised {side.seen.error}")
+        if side.seen.kind == "skipped" or (side.seen.kind != "returned" and not side.is_candidates):
+            return Unjudged(side.seen.text)
+    for side in sides:
+        if side.seen.kind != "returned":
+            return _judge_unread(text, side.seen)
+    if len(sides) == 1:
+        return None if sides[0].seen.value is True else Finding(text, "the law does not hold")
+    left, right = (side.seen for side in sides)
+    return None if equal_by_value(left.value, right.value) else Finding(text, f"{left.text} != {right.text}")
 
 
 def _finding(expected: str, seen: Observation) -> Finding:
@@ -327,17 +281,3 @@ def _finding(expected: str, seen: Observation) -> Finding:
 
 def _broken(seen: Observation, answer: Observation) -> str:
     return f"result is {seen.text}" + (f", on which the predicate {answer.text}" if answer.kind == "raised" else "")
-
-
-def _is_cheap_to_build(tagged: Json) -> bool:
-    """Few enough members of sets and dicts that hostile hashes cannot slow down their building."""
-    num_members, waiting = 0, [tagged]
-    while waiting:
-        kind, body = kind_and_body(waiting.pop())
-        if kind in ("set", "frozenset", "dict"):
-            num_members += len(body)
-        if kind == "dict":
-            waiting += [item for pair in body for item in pair]
-        elif kind in ("list", "tuple", "set", "frozenset"):
-            waiting += body
-    return num_members <= MAX_HASHED_MEMBERS

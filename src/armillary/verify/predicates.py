@@ -1,7 +1,7 @@
 """Predicates as restricted Python expressions kept as text, and the program that evaluates them in a jail of its own.
 
-A predicate never runs in this process, and ``requires`` and ``ensures`` never in the candidate's. Laws call the
-candidate and must therefore run beside it, in a namespace of their own; see ``oracles`` for their weight as evidence.
+A predicate never runs in this process and never in the candidate's. A law, which calls the candidate, is a program
+that asks for the answers; see ``laws``.
 """
 
 from __future__ import annotations
@@ -29,17 +29,26 @@ _NODES = (
     ast.unaryop, ast.cmpop,
 )  # fmt: skip
 
-# The candidate becomes the module "candidate" anew, so that its globals are not those of the laws.
+# A side calls the entry point as often as it likes; the first call without an answer ends it with a question.
 _LAW_PRELUDE = """\
-from builtins import {functions}
-import sys as armillary_sys
-from types import ModuleType as armillary_module
-import math as armillary_math
-math = armillary_module("math")
-math.__dict__.update(armillary_math.__dict__)
-armillary_candidate = armillary_sys.modules["candidate"] = armillary_module("candidate")
-exec(compile({code}, "candidate.py", "exec", dont_inherit=True), armillary_candidate.__dict__)
-{name} = armillary_candidate.{name}"""
+import math
+
+class armillary_Question(BaseException):
+    pass
+
+def armillary_evaluate(side, names, answers):
+    rest = iter(answers)
+    def entry_point(*arguments, **keywords):
+        arguments += tuple(keywords.pop(name) for name in names[len(arguments):] if name in keywords)
+        if keywords:
+            raise TypeError(f"no parameter {min(keywords)!r}")
+        for answer in rest:
+            return answer
+        raise armillary_Question(arguments)
+    try:
+        return ("value", side(entry_point))
+    except armillary_Question as question:
+        return ("question", question.args[0])"""
 
 
 def check_predicate(text: str, names: Iterable[str], *, field: str, line: int | None = None) -> None:
@@ -107,21 +116,21 @@ def contract_source(task: TaskSpec) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def law_source(task: TaskSpec, code: str) -> str:
-    """A program that loads a candidate and has ``law_0_left`` and ``law_0_right`` for an equality, else ``law_0``.
+def law_source(task: TaskSpec) -> str:
+    """A program with two functions for each law that is an equality, and one for any other; it holds no candidate.
 
-    What predicates may use is bound before the candidate loads, and of the candidate's names only the entry point is
-    read: one that defines or patches ``sorted``, ``len`` or ``math.floor`` computes no law with it.
+    Each (see :func:`law_name`) takes the answers to its calls of the entry point so far, then the parameters. It
+    returns ``("value", value)`` once it needs no more answers, or ``("question", arguments)``: the call that it needs
+    the next answer to.
     """
-    inputs = _parameter_list(task)
-    parts = [_LAW_PRELUDE.format(functions=", ".join(sorted(FUNCTIONS)), code=ascii(code), name=task.entry_point)]
+    parts = [_LAW_PRELUDE]
     for index, item in enumerate(task.laws):
         sides = equality_sides(item.text)
         if sides is None:
-            parts.append(_function(law_name(index), inputs, item.text))
+            parts.append(_law_function(task, law_name(index), _claim(item.text)))
         else:
-            parts.append(_function(law_name(index, "left"), inputs, sides[0], is_claim=False))
-            parts.append(_function(law_name(index, "right"), inputs, sides[1], is_claim=False))
+            parts.append(_law_function(task, law_name(index, "left"), sides[0]))
+            parts.append(_law_function(task, law_name(index, "right"), sides[1]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -142,11 +151,19 @@ def _parameter_list(task: TaskSpec) -> list[str]:
     return [parameter.name for parameter in task.parameters]
 
 
-def _function(name: str, parameters: list[str], text: str, *, is_claim: bool = True) -> str:
+def _function(name: str, parameters: list[str], text: str) -> str:
+    return f"def {name}({', '.join(parameters)}):\n    return {_claim(text)}"
+
+
+def _law_function(task: TaskSpec, name: str, expression: str) -> str:
+    names = _parameter_list(task)
+    body = f"armillary_evaluate(lambda {task.entry_point}: ({expression}), {names!r}, armillary_answers)"
+    return f"def {name}({', '.join(('armillary_answers', *names))}):\n    return {body}"
+
+
+def _claim(text: str) -> str:
     # Printed back from the tree: a comment or a line break in the text cannot change the program around it.
-    expression = ast.unparse(parse_expression(text))
-    body = f"True if ({expression}) else False" if is_claim else expression
-    return f"def {name}({', '.join(parameters)}):\n    return {body}"
+    return f"True if ({ast.unparse(parse_expression(text))}) else False"
 
 
 def _problem(node: ast.AST, known: set[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import canonical, encode
 from armillary.verify.comparison import matches
+from armillary.verify.contract import Contract
 from armillary.verify.execution import Jail, Observation, run_calls
-from armillary.verify.oracles import Contract
 from armillary.verify.rendering import render, render_call
 from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call
 

@@ -17,11 +17,12 @@ from armillary.core.tasks import TaskSpec
 from armillary.core.values import encode
 from armillary.core.verdicts import Check, Counterexample, Level, Status, Verdict
 from armillary.verify.behaviours import fingerprint
+from armillary.verify.contract import Contract
 from armillary.verify.examples_level import judge_examples
 from armillary.verify.execution import Jail, run_calls
 from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search, unanswered_requirement
 from armillary.verify.generate import Arguments, can_generate
-from armillary.verify.oracles import Contract, DifferentialOracle, Oracle, Promise, PropertyOracle
+from armillary.verify.oracles import DifferentialOracle, Oracle, Promise, PropertyOracle
 from armillary.verify.policy import check_policy
 from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
@@ -149,7 +150,7 @@ class CodeVerifier:
         if found.counterexample is not None:
             reason = f"fails {found.counterexample.check_id}"
             return replace(climb, stop=Status.REFUTED, reason=reason, counterexample=found.counterexample)
-        return replace(climb, stop=Status.UNKNOWN, reason=found.flaky) if found.flaky else climb
+        return replace(climb, stop=Status.UNKNOWN, reason=found.undecided) if found.undecided else climb
 
     def _check_properties(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
         if not (task.ensures or task.laws or task.raises):
@@ -233,7 +234,8 @@ def _doubt(promise: Promise, result: SearchResult) -> str:
     num_judged = result.num_judged.get(promise.id, 0)
     reasons = Counter(result.unjudged.get(promise.id, {}))
     num_tried = num_judged + reasons.total()
-    if num_judged >= min(MIN_JUDGED, num_tried) and num_judged >= MIN_JUDGED_SHARE * num_tried:
+    is_enough = num_judged >= min(MIN_JUDGED, num_tried) and num_judged >= MIN_JUDGED_SHARE * num_tried
+    if is_enough and promise.id not in result.hidden:
         return ""
     [(reason, _)] = reasons.most_common(1)
     return f"{promise.id} could be judged on only {num_judged} of {num_tried} inputs: {reason}"
