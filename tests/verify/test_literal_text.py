@@ -23,6 +23,7 @@ def test_an_escaped_quote_does_not_end_a_string() -> None:
     ("text", "value"),
     [
         ("5 apples", 5),
+        ("2.", 2),
         ("-2.5.", -2.5),
         ("[1, 2] yes", [1, 2]),
         ("'a' b", "a"),

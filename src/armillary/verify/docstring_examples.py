@@ -1,7 +1,8 @@
-"""Find examples in prose and docstrings, in all spellings that people use. A doubtful one is left out.
+"""Find examples in prose and docstrings, in all spellings that people use, and read single ones. Runs nothing.
 
 Arguments and results must be literals. An example that is missed costs a test; one that is misread refutes a right
-answer, so everything around a call must be understood before the call counts.
+answer, so everything around a call must be understood before the call counts. Long or crowded text is not read to its
+end: ``MAX_CALLS`` calls are looked at, and literals up to ``literal_text.MAX_LITERAL_CHARS``.
 """
 
 from __future__ import annotations
@@ -10,44 +11,42 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from armillary.core.tasks import Example, Origin
 from armillary.core.values import canonical
-from armillary.verify.literal_text import closing_bracket, literal_prefix
+from armillary.verify.example_wording import (
+    ARROWS,
+    CONNECTOR,
+    VERBS,
+    is_called_wrong,
+    is_complete,
+    is_disputed,
+    stands_free,
+)
+from armillary.verify.literal_text import MAX_LITERAL_CHARS, OPENERS, closing_bracket, literal_prefix
 from armillary.verify.source import SourceError, literal, parse_expression
 
-_CONNECTOR = re.compile(
-    r"""[`'"]?\s*,?\s*(?:
-        (?:==+>|=>|--?>|➞|→|⇒|⟹|==|=)
-      | \#\s*(?:(?:==*>|->|➞|→|==|returns?|should\s+return)\s*)?
-      | (?:(?:it|this|the\s+(?:output|result|function|answer))\s+)?
-        (?:(?:should|must|will|would)\s+)?(?:returns?|gives?|yields?|outputs?|equals?|evaluates?\s+to|be|is)
-        (?:\s+equal\s+to)?\b
-    )\s*:?\s*[`]?""",
-    re.VERBOSE,
-)
-# What may stand behind a result without changing it.
-_AFTER_RESULT = re.compile(r"[`]?(?:\s*$|\s*\n|\s*[#(;]|\s*[.,;)](?=\s|$)|\s+(?!(?:if|or|and|when|unless|not|in|is|for"
-                           r"|otherwise|else|elements?|times?|items?|x)\b)[A-Za-z])")  # fmt: skip
-_MORE_VALUES = re.compile(r"[`]?\s*,\s*[\d'\"\[({+-]")
-# What may not stand before a call: it would be a part of something larger.
-_BEFORE_CALL = re.compile(
-    r"(?:[-+*/%=<!~&|^@\[{\"']|\bnot\s|\bdef\s|\b(?:round|abs|len|sorted|list|set|str|int)\()\s*$"
-)
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+`?$")
+MAX_CALLS = 100
+
 _INPUT = re.compile(
-    r"(?:^[ \t]*(?:[-*]\s*)?(?:Sample\s+)?Input\s*(?:\d+)?\s*[:=]|\bFor\b)\s*", re.IGNORECASE | re.MULTILINE
+    r"(?:^[ \t]*(?:[-*][ \t]*)?(?:Sample[ ])?Input[ ]?(?:\d{1,3})?[ ]?[:=]|\bFor\b)\s{0,80}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OUTPUT = re.compile(
-    r"""\s*(?:[-*]\s*)?(?:Sample\s+)?Output\s*(?:\d+)?\s*[:=]\s*
-      | [`]?\s*,?\s*(?:the\s+)?(?:output|result|answer|function)\s+
-        (?:(?:should|must|will)\s+(?:be|return)|is|returns)\s+
+    r"""\s{0,80}(?:[-*]\s{0,9})?(?:Sample\s)?Output\s?(?:\d{1,3})?\s?[:=]\s{0,80}
+      | `?\s{0,80}(?:,\s{0,80})?(?:the\s{1,9})?(?:output|result|answer|function)\s{1,9}
+        (?:(?:should|must|will)\s{1,9}(?:be|return)|is|returns)\s{1,80}
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# Lines of earlier pairs and what is told of them; none of it speaks of the next pair.
+_PAIR = re.compile(r"\b(?:Input|Output|Explanation|For)\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"`?\s{0,80}(?:,|and\b)?\s{0,80}`?")
 _SPOKEN = re.compile(r"(true|false)\b")
-_PROMPT = re.compile(r"^[ \t]*>>>[ \t]?", re.MULTILINE)
+_SPELLED = re.compile(rf"\s*(?:{ARROWS}|(?P<verb>{VERBS}))\s*")
+_RAISES = re.compile(r"\s*raises\s+([A-Za-z_]\w*)")
 
 
 def find_examples(
@@ -68,6 +67,40 @@ def find_examples(
         example = replace(item.example, origin=origin)
         found.setdefault(canonical((example.arguments, example.expected, example.raises)), example)
     return tuple(found.values())
+
+
+def parse_example(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> Example:
+    """Read one whole example, such as ``f(2) == 4`` or ``f([1]) raises ValueError``; unlike in prose, a bad one errs.
+
+    Raises:
+        SourceError: not a call of the entry point with literals and its result.
+    """
+    # Only what stands behind the call is a spelling of ours; inside, the same characters belong to the arguments.
+    end = max(closing_bracket(text, text.find("("), max_chars=len(text)), 0) if "(" in text else 0
+    call, rest = text[:end], text[end:]
+    raising = _RAISES.fullmatch(rest.rstrip())
+    if raising is not None:
+        return Example(parse_call(call, entry_point, parameters), raises=raising.group(1))
+    spelling = _SPELLED.match(rest)
+    if not call or spelling is None:
+        raise SourceError(f"{text!r} is no example; write {entry_point}(...) == result")
+    result = rest[spelling.end() :].strip()
+    if spelling["verb"] and re.search(r"\d\.$", result):
+        raise SourceError(f"{text!r}: write the number as {result[:-1]} or as {result}0")
+    return Example(parse_call(call, entry_point, parameters), literal(result))
+
+
+def parse_call(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> tuple[object, ...]:
+    """The arguments of a call as literals.
+
+    Raises:
+        SourceError: another function, arguments that are no literals, or a wrong number of them.
+    """
+    arguments = call_arguments(parse_expression(text), entry_point, parameters)
+    if arguments is None:
+        wanted = f" and {len(parameters)} arguments" if parameters is not None else ""
+        raise SourceError(f"{text.strip()!r} is no call of {entry_point} with literals{wanted}")
+    return arguments
 
 
 def call_arguments(
@@ -100,20 +133,23 @@ class _Spelled(NamedTuple):
 Found: TypeAlias = Iterator[_Spelled]
 
 
+def _beginning(entry_point: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.]){re.escape(entry_point)}\s?\(")
+
+
 def _doctests(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> Found:
-    for prompt in _PROMPT.finditer(text):
-        source, rest = _doctest_source(text[prompt.end() :])
+    prompts = re.finditer(rf"^[ \t]*>>>[ \t]?(?={re.escape(entry_point)}\s?\()", text, re.MULTILINE)
+    for prompt in islice(prompts, MAX_CALLS):
+        source, rest = _doctest_source(text[prompt.end() : prompt.end() + 2 * MAX_LITERAL_CHARS])
         try:
             node = parse_expression(source)
         except SourceError:
             continue
         arguments = call_arguments(node, entry_point, parameters)
-        if arguments is None:
+        if arguments is None or "+SKIP" in source:
             continue
-        wanted = rest.split("\n\n", 1)[0] if rest.strip() else ""
-        lines = [line.strip() for line in _lines_until_stop(wanted)]
-        example = _doctest_result(arguments, lines)
-        if example is not None:
+        example = _doctest_result(arguments, [line.strip() for line in _lines_until_stop(rest)])
+        if example is not None and (example.raises or not is_called_wrong(text, prompt.start())):
             yield _Spelled(prompt.start(), example)
 
 
@@ -140,47 +176,55 @@ def _doctest_result(arguments: tuple[object, ...], lines: list[str]) -> Example 
     if lines[0].startswith("Traceback (most recent call last)"):
         named = re.match(r"(?:[\w.]*\.)?([A-Z]\w*)(?::|$)", lines[-1])
         return None if named is None else Example(arguments, raises=named.group(1))
-    for num_lines in range(1, len(lines) + 1):
-        try:
-            expected = literal("\n".join(lines[:num_lines]))
-        except SourceError:
-            continue
-        # A further literal line means that this is printed output, not one result.
-        is_printed = num_lines < len(lines) and literal_prefix(lines[num_lines], 0) is not None
-        return None if is_printed else Example(arguments, expected)
-    return None
+    text = "\n".join(lines)
+    end = closing_bracket(text, 0) if text[0] in OPENERS else -1
+    # One line, or the lines that one bracket spans.
+    num_lines = text.count("\n", 0, max(end, 0)) + 1
+    try:
+        expected = literal("\n".join(lines[:num_lines]))
+    except SourceError:
+        return None
+    # A further literal line means that this is printed output, not one result.
+    is_printed = num_lines < len(lines) and literal_prefix(lines[num_lines], 0) is not None
+    return None if is_printed else Example(arguments, expected)
 
 
 def _inline(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> Found:
-    for call in re.finditer(rf"(?<![\w.]){re.escape(entry_point)}\s?\(", text):
+    beginning = _beginning(entry_point)
+    for call in islice(beginning.finditer(text), MAX_CALLS):
         end = closing_bracket(text, call.end() - 1)
-        if end < 0 or not _may_precede_call(text[: call.start()]):
+        connector = None if end < 0 else CONNECTOR.match(text, end)
+        if connector is None or _is_plain_doctest(text, call.start(), connector.group()):
+            continue
+        found = _result(text, connector.end(), beginning)
+        if found is None or not stands_free(text, call.start()) or is_disputed(text, call.start(), beginning):
             continue
         try:
             node = parse_expression(text[call.start() : end])
         except SourceError:
             continue
         arguments = call_arguments(node, entry_point, parameters)
-        if arguments is None:
-            continue
-        connector = _CONNECTOR.match(text, end)
-        if connector is None or _is_plain_doctest(text, call.start(), connector.group()):
-            continue
-        found = _result(text, connector.end())
-        if found is not None:
+        if arguments is not None and not _is_denied(text, call.start(), found[1]):
             yield _Spelled(call.start(), Example(arguments, found[0]), connector.group().strip())
 
 
-def _may_precede_call(before: str) -> bool:
-    line = before.rsplit("\n", 1)[-1].replace(">>>", "", 1)
-    return _BULLET.fullmatch(line) is not None or _BEFORE_CALL.search(line) is None
+def _prompt_of(text: str, start: int) -> str:
+    """What stands on the line in front of ``start``, as far as a prompt would reach."""
+    return text[max(0, start - 80) : start].rpartition("\n")[2].strip()
 
 
 def _is_plain_doctest(text: str, start: int, connector: str) -> bool:
     """A ``>>> f(1)  # remark``: its result stands on the next line, not in the remark."""
-    line = text.rfind("\n", 0, start) + 1
-    is_prompt = text[line:start].strip() == ">>>"
+    is_prompt = _prompt_of(text, start) == ">>>"
     return is_prompt and ("\n" in connector or re.fullmatch(r"\s*#\s*", connector) is not None)
+
+
+def _is_denied(text: str, start: int, end: int) -> bool:
+    """A ``>>> f(1) == 2`` whose output is not True, or that ends in a dot, which is Python's there."""
+    if _prompt_of(text, start) != ">>>":
+        return False
+    rest, _, output = text[end : end + MAX_LITERAL_CHARS].partition("\n")
+    return rest.startswith(".") or output.lstrip().startswith(("False", "Traceback"))
 
 
 def _without_equations(found: list[_Spelled]) -> list[_Spelled]:
@@ -189,39 +233,42 @@ def _without_equations(found: list[_Spelled]) -> list[_Spelled]:
     return [item for item in found if item.connector != "="] if len(kinds) > 1 else found
 
 
-def _result(text: str, start: int) -> tuple[Any, int] | None:
+def _result(text: str, start: int, beginning: re.Pattern[str]) -> tuple[Any, int] | None:
     """The literal at ``start`` and its end, if what follows cannot change it; ``true`` and ``false`` pass as such."""
     spoken = _SPOKEN.match(text, start)
     found = (spoken.group(1) == "true", spoken.end()) if spoken else literal_prefix(text, start)
-    if found is None:
-        return None
-    after = text[found[1] : found[1] + 40]
-    return found if _MORE_VALUES.match(after) is None and _AFTER_RESULT.match(after) is not None else None
+    return found if found is not None and is_complete(text, found[1], beginning) else None
 
 
 def _pairs(text: str, parameters: tuple[str, ...] | None) -> Found:
     """``Input: grid = [[1, 2]], k = 3`` and then ``Output: [1]``, or ``For k = 3 the output should be 1``."""
     if not parameters:
         return
-    for start in _INPUT.finditer(text):
+    labels = [re.compile(rf"\s{{0,80}}{re.escape(name)}\s?[=:]\s{{0,80}}") for name in parameters]
+    for start in islice(_INPUT.finditer(text), MAX_CALLS):
         is_sentence = "nput" not in start.group()
-        arguments, position = _assigned(text, start.end(), parameters, is_name_needed=is_sentence)
+        arguments, position = _assigned(text, start.end(), labels, is_name_needed=is_sentence)
         output = _OUTPUT.match(text, position)
-        if len(arguments) != len(parameters) or output is None:
+        if len(arguments) != len(parameters) or output is None or is_disputed(text, start.start(), _PAIR):
             continue
-        found = _result(text, output.end())
+        found = _result(text, output.end(), _INPUT)
         if found is not None:
             yield _Spelled(start.start(), Example(tuple(arguments), found[0]))
 
 
-def _assigned(text: str, start: int, parameters: tuple[str, ...], *, is_name_needed: bool) -> tuple[list[object], int]:
+def _assigned(
+    text: str, start: int, labels: list[re.Pattern[str]], *, is_name_needed: bool
+) -> tuple[list[object], int]:
     """Literals for the parameters in order, each behind its name, and the index behind the last one."""
     arguments: list[object] = []
     position = start
-    for name in parameters:
-        optional = "" if is_name_needed else "?"
-        label = re.compile(rf"[`\s]*(?:,|and\b)?\s*(?:{re.escape(name)}\s*[=:]\s*){optional}").match(text, position)
-        found = None if label is None else literal_prefix(text, label.end())
+    for label in labels:
+        between = _BETWEEN.match(text, position)
+        assert between is not None
+        named = label.match(text, between.end())
+        if named is None and is_name_needed:
+            break
+        found = literal_prefix(text, (named or between).end())
         if found is None:
             break
         arguments.append(found[0])

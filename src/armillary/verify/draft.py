@@ -17,9 +17,8 @@ from typing import Any
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import Budget, Example, Parameter, Predicate, TaskSpec
 from armillary.core.values import canonical
-from armillary.verify.docstring_examples import find_examples
+from armillary.verify.docstring_examples import find_examples, parse_call, parse_example
 from armillary.verify.domains import Domain, accepts, has_unknown, infer, parse_domain, split_outside_brackets
-from armillary.verify.examples_text import parse_call, parse_example
 from armillary.verify.predicates import check_predicates
 from armillary.verify.signature import Signature, parse_signature, signature_of
 from armillary.verify.source import SourceError, defined_functions, parse_module

@@ -8,19 +8,23 @@ from typing import Any
 from armillary.verify.source import SourceError, literal
 
 OPENERS = {"(": ")", "[": "]", "{": "}"}
-MAX_LITERAL_CHARS = 4_000
-_ATOM = re.compile(r"[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]*\w)|(?:True|False|None)\b|set\(\)")
+MAX_LITERAL_CHARS = 2_000
+# A dot behind the digits ends the sentence; a number it is only where Python itself reads it, inside brackets.
+_ATOM = re.compile(
+    r"[+-]?(?:\d[\d_]{0,200}(?:\.\d{1,200}|\.(?=[eE]))?|\.\d{1,200})(?:[eE][+-]?\d{1,9})?(?!\.{0,9}\w)"
+    r"|(?:True|False|None)\b|set\(\)"
+)
 _STRING_PREFIX = re.compile(r"[bBrRuU]{0,2}(?=['\"])")
 
 
 def closing_bracket(text: str, start: int, *, max_chars: int = MAX_LITERAL_CHARS) -> int:
     """Index just behind the bracket that closes the one at ``start``, strings respected; -1 if none near does."""
     stack: list[str] = []
-    position = start
-    while position < min(len(text), start + max_chars):
+    position, stop = start, min(len(text), start + max_chars)
+    while position < stop:
         character = text[position]
         if character in "'\"":
-            position = closing_quote(text, position)
+            position = closing_quote(text, position, max_chars=stop - position)
             if position < 0:
                 return -1
             continue
@@ -35,11 +39,11 @@ def closing_bracket(text: str, start: int, *, max_chars: int = MAX_LITERAL_CHARS
     return -1
 
 
-def closing_quote(text: str, start: int) -> int:
-    """Index just behind the string that opens at ``start``; -1 if the line or the text ends first."""
+def closing_quote(text: str, start: int, *, max_chars: int = MAX_LITERAL_CHARS) -> int:
+    """Index just behind the string that opens at ``start``; -1 if the line, the text or the limit comes first."""
     quote = text[start]
-    position = start + 1
-    while position < len(text) and text[position] != "\n":
+    position, stop = start + 1, min(len(text), start + max_chars)
+    while position < stop and text[position] != "\n":
         if text[position] == "\\":
             position += 2
             continue
