@@ -95,6 +95,10 @@ def test_a_doctest_result_may_span_lines() -> None:
     assert pairs('>>> f(1)\n[1,\n 2]\n"""') == [((1,), [1, 2])]
 
 
+def test_a_doctest_result_that_is_too_long_is_left() -> None:
+    assert pairs(f">>> f(1)\n{'1' * 4_200}\n\n{'x' * 4_000}") == []
+
+
 def test_a_doctest_result_ends_before_a_remark() -> None:
     assert pairs(">>> f(1)\n2\nNote: always") == [((1,), 2)]
 

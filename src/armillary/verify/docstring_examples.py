@@ -140,7 +140,8 @@ def _beginning(entry_point: str) -> re.Pattern[str]:
 def _doctests(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> Found:
     prompts = re.finditer(rf"^[ \t]*>>>[ \t]?(?={re.escape(entry_point)}\s?\()", text, re.MULTILINE)
     for prompt in islice(prompts, MAX_CALLS):
-        source, rest = _doctest_source(text[prompt.end() : prompt.end() + 2 * MAX_LITERAL_CHARS])
+        stop = prompt.end() + 2 * MAX_LITERAL_CHARS
+        source, rest = _doctest_source(text[prompt.end() : stop])
         try:
             node = parse_expression(source)
         except SourceError:
@@ -148,7 +149,10 @@ def _doctests(text: str, entry_point: str, parameters: tuple[str, ...] | None) -
         arguments = call_arguments(node, entry_point, parameters)
         if arguments is None or "+SKIP" in source:
             continue
-        example = _doctest_result(arguments, [line.strip() for line in _lines_until_stop(rest)])
+        lines = [line.strip() for line in _lines_until_stop(rest)]
+        # Half an output may read as another one.
+        is_cut = stop < len(text) and len(lines) > rest.count("\n")
+        example = None if is_cut else _doctest_result(arguments, lines)
         if example is not None and (example.raises or not is_called_wrong(text, prompt.start())):
             yield _Spelled(prompt.start(), example)
 
