@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 
 import pytest
 from reason_fakes import ScriptedModel, fenced
 
-from armillary.core.messages import Event, Message, Request, Sampling, Token, Usage
+from armillary.core.messages import Event, Finished, Message, ModelIdentity, Request, Sampling, Token, Usage
 from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
-from armillary.reason.propose import MAX_ITEM_CHARS, MAX_SHOWN_ITEMS, clip, first_messages, propose
+from armillary.reason.propose import MAX_ITEM_CHARS, MAX_SHOWN_ITEMS, clip, first_messages, max_answer_chars, propose
 
 REQUEST = Request((Message("user", "hi"),), Sampling(), num_candidates=2)
 A, B = "def f(x): return 1", "def f(x): return x + 2 * x"
@@ -147,3 +148,54 @@ def test_a_stream_that_cannot_be_closed_is_fine() -> None:
             return iter(list(super().stream(request)))
 
     assert len(list(propose(Plain([["x", "y"]]), REQUEST, "f"))) == 2
+
+
+class Talker:
+    """A model that knows no end: its first candidate goes on in pieces of one text, the others say one word."""
+
+    model = ModelIdentity("talker")
+
+    def __init__(self, piece: str, *, ends_late: bool = False) -> None:
+        self.piece = piece
+        self.ends_late = ends_late
+        self.was_closed = False
+
+    def stream(self, request: Request) -> Iterator[Event]:
+        num_pieces = max_answer_chars(request.sampling.max_tokens) // max(1, len(self.piece)) + 9
+        try:
+            yield Token(0, fenced(A))
+            for _ in range(num_pieces) if self.ends_late else count():
+                yield Token(0, self.piece)
+            for candidate in range(request.num_candidates):
+                yield Token(candidate, "word")
+                yield Finished(candidate, "stop", Usage(10, 5))
+        finally:
+            self.was_closed = True
+
+
+@pytest.mark.parametrize("piece", ["x", "", "y = 1\n" * 100_000])
+def test_a_candidate_that_goes_on_for_ever_is_cut_and_the_model_let_go(piece: str) -> None:
+    model, heard = Talker(piece), list[Token]()
+    (draft,) = propose(model, Request(REQUEST.messages), "f", on_token=heard.append)
+    assert (draft.finish_reason, draft.code.strip()) == ("length", A)
+    assert len(draft.text) <= max_answer_chars(REQUEST.sampling.max_tokens)
+    assert draft.text == "".join(token.text for token in heard)
+    assert draft.usage == Usage(0, draft.num_streamed_tokens)
+    assert model.was_closed
+
+
+def test_beside_a_candidate_that_was_cut_the_others_go_on() -> None:
+    drafts = list(propose(Talker("xxx", ends_late=True), REQUEST, "f"))
+    assert [(draft.candidate, draft.finish_reason) for draft in drafts] == [(0, "length"), (1, "stop")]
+
+
+def test_an_answer_as_long_as_its_tokens_allow_is_whole() -> None:
+    text = "x" * max_answer_chars(REQUEST.sampling.max_tokens)
+    (draft,) = propose(ScriptedModel([[text]]), Request(REQUEST.messages), "f")
+    assert (draft.finish_reason, draft.text) == ("stop", text)
+
+
+def test_nobody_looks_for_code_in_what_was_cancelled() -> None:
+    text = fenced(A)
+    (draft,) = propose(ScriptedModel([[text]], reasons={text: "cancelled"}), Request(REQUEST.messages), "f")
+    assert (draft.finish_reason, draft.text, draft.code) == ("cancelled", text, "")

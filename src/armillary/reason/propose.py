@@ -20,6 +20,9 @@ from armillary.verify.rendering import render, render_call
 SYSTEM_PROMPT = "You are an expert Python programmer. You write short, correct, self-contained Python 3.11 code."
 MAX_SHOWN_ITEMS = 12
 MAX_ITEM_CHARS = 300
+# A token of code has 3 to 4 characters; few words have more than 16.
+CHARS_PER_TOKEN = 16
+SPARE_CHARS = 4_096
 
 OnToken = Callable[[Token], None]
 
@@ -31,7 +34,7 @@ class Draft:
     Attributes:
         candidate: its number within the whole search.
         text: everything that the model wrote.
-        code: the program in it, or empty.
+        code: the program in it, or empty; nobody looks for it in a candidate that was cancelled.
         num_streamed_tokens: its token events; a server may put several tokens into one.
         mean_logprob: mean natural log of the tokens' probabilities, or None where a token came without.
         usage: its last event's; the tokens that it wrote and those of a prompt that it paid for.
@@ -70,6 +73,11 @@ def first_messages(task: TaskSpec) -> tuple[Message, ...]:
     return (Message("system", SYSTEM_PROMPT), Message("user", "\n\n".join(parts)))
 
 
+def max_answer_chars(max_tokens: int) -> int:
+    """Characters that an answer of so many tokens may have; one that goes on is cut there, whatever its tokens are."""
+    return max_tokens * CHARS_PER_TOKEN + SPARE_CHARS
+
+
 def propose(
     generator: Generator,
     request: Request,
@@ -81,7 +89,8 @@ def propose(
 ) -> abc.Generator[Draft, None, None]:
     """Stream one request and yield its candidates in the order in which they finish.
 
-    The model stands still between two drafts. Closing the iterator cancels the candidates that are not finished.
+    The model stands still between two drafts. Closing the iterator cancels the candidates that are not finished. A
+    candidate that goes on beyond :func:`max_answer_chars` is cut there and ends as ``length``.
 
     Args:
         generator: the model.
@@ -92,17 +101,22 @@ def propose(
         should_stop: asked after every token; true cancels what is not finished.
     """
     events = generator.stream(request)
-    parts = [_Partial() for _ in range(request.num_candidates)]
+    max_chars = max_answer_chars(request.sampling.max_tokens)
+    parts = [_Partial(first_candidate + index, max_chars) for index in range(request.num_candidates)]
     try:
         for event in events:
-            number = first_candidate + event.candidate
+            part = parts[event.candidate]
             if isinstance(event, Finished):
-                yield parts[event.candidate].finish(number, event, entry_point)
+                if not part.is_finished:
+                    yield part.finish(event, entry_point)
                 continue
-            parts[event.candidate].add(event)
-            if on_token is not None:
-                on_token(replace(event, candidate=number))
-            if should_stop():
+            if not part.is_finished:
+                token = part.add(event)
+                if on_token is not None:
+                    on_token(token)
+                if part.is_overlong:
+                    yield part.cut(entry_point)
+            if should_stop() or all(part.is_finished for part in parts):
                 return
     finally:
         _close(events)
@@ -110,19 +124,35 @@ def propose(
 
 @dataclass(slots=True)
 class _Partial:
+    candidate: int
+    chars_left: int
     texts: list[str] = field(default_factory=list)
     logprobs: list[float | None] = field(default_factory=list)
+    is_finished: bool = False
 
-    def add(self, token: Token) -> None:
-        self.texts.append(token.text)
-        self.logprobs.append(token.logprob)
+    @property
+    def is_overlong(self) -> bool:
+        return self.chars_left < 0
 
-    def finish(self, candidate: int, end: Finished, entry_point: str) -> Draft:
+    def add(self, token: Token) -> Token:
+        """The token as it counts: with its number within the search, and no more text than still fits."""
+        taken = replace(token, candidate=self.candidate, text=token.text[: self.chars_left])
+        # A token without text counts too, or there could be tokens without end.
+        self.chars_left -= max(1, len(token.text))
+        self.texts.append(taken.text)
+        self.logprobs.append(taken.logprob)
+        return taken
+
+    def cut(self, entry_point: str) -> Draft:
+        return self.finish(Finished(self.candidate, "length", Usage(0, len(self.texts))), entry_point)
+
+    def finish(self, end: Finished, entry_point: str) -> Draft:
+        self.is_finished = True
         text = "".join(self.texts)
         known = [value for value in self.logprobs if value is not None]
         mean = sum(known) / len(known) if known and len(known) == len(self.logprobs) else None
-        code = extract_code(text, entry_point)
-        return Draft(candidate, text, code, end.reason, len(self.texts), mean, end.usage, end.error)
+        code = "" if end.reason == "cancelled" else extract_code(text, entry_point)
+        return Draft(self.candidate, text, code, end.reason, len(self.texts), mean, end.usage, end.error)
 
 
 def _close(events: Iterator[Event]) -> None:

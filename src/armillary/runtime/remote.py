@@ -1,7 +1,8 @@
 """Let any OpenAI-compatible server stand in for our engine: ``/v1/chat/completions``, streamed.
 
 One request per candidate, one after the other, because many servers ignore ``n``. Token ids are not known here. All
-stop strings are applied here, because a server takes only a few.
+stop strings are applied here, because a server takes only a few, and an answer longer than its tokens can be is cut,
+because a server need not heed ``max_tokens``.
 """
 
 from __future__ import annotations
@@ -122,9 +123,11 @@ class RemoteGenerator:
         self, client: httpx.Client, request: Request, candidate: int, deadline_s: float
     ) -> Iterator[Event]:
         from armillary.engine.text_stream import TextStream
+        from armillary.reason.propose import max_answer_chars
 
         body = json.dumps(_request_to_json(self._model, request, candidate)).encode()
-        answer = _Answer(candidate, TextStream(request.sampling.stop))
+        max_chars = max_answer_chars(request.sampling.max_tokens)
+        answer = _Answer(candidate, TextStream(request.sampling.stop), max_chars)
         try:
             with closing(self._open(client, body, deadline_s)) as response:
                 yield from answer.read(response, min(deadline_s, time.monotonic() + self._limits.answer_s))
@@ -193,13 +196,14 @@ class _Answer:
 
     candidate: int
     text: TextStream
+    chars_left: int
     num_pieces: int = 0
     reason: FinishReason | None = None
     num_prompt_tokens: int = 0
     num_billed_tokens: int | None = None
 
     def read(self, response: httpx.Response, deadline_s: float) -> Iterator[Event]:
-        """Yield tokens up to a stop string or the end of the stream, then the last event."""
+        """Yield tokens up to a stop string, the longest length or the end of the stream, then the last event."""
         for line in _lines(response, deadline_s):
             payload = _payload(line)
             if payload is None:
@@ -208,8 +212,8 @@ class _Answer:
                 self.reason = self.reason or "stop"
                 break
             yield from self._take(_parse(payload))
-            if self.text.is_stopped:
-                self.reason = "stop"
+            if self._is_over():
+                self.reason = "stop" if self.text.is_stopped else "length"
                 break
         if self.reason is None:
             raise _ProtocolError("the stream was cut before its end")
@@ -222,6 +226,9 @@ class _Answer:
             yield Token(self.candidate, rest)
         num_tokens = self.num_pieces if self.num_billed_tokens is None else self.num_billed_tokens
         yield Finished(self.candidate, reason, Usage(self.num_prompt_tokens, num_tokens), problem)
+
+    def _is_over(self) -> bool:
+        return self.text.is_stopped or self.chars_left < 0
 
     def _take(self, chunk: dict[str, Any]) -> Iterator[Token]:
         if "error" in chunk:
@@ -237,7 +244,7 @@ class _Answer:
             if not isinstance(choice, dict):
                 raise _ProtocolError("a choice is not an object")
             yield from self._tokens(choice)
-            if self.text.is_stopped:
+            if self._is_over():
                 return
             self._note_end(choice.get("finish_reason"))
 
@@ -249,10 +256,13 @@ class _Answer:
         if not isinstance(text, str):
             raise _ProtocolError("a piece of the answer is not text")
         for piece, logprob in _split_by_logprobs(text, choice.get("logprobs")):
+            fitting = piece[: self.chars_left]
+            # A token without text counts too, or there could be tokens without end.
+            self.chars_left -= max(1, len(piece))
             self.num_pieces += 1
             # A lone half of a surrogate pair, which JSON can carry, becomes U+FFFD.
-            yield Token(self.candidate, self.text.push(piece.encode("utf-8", "surrogatepass")), logprob=logprob)
-            if self.text.is_stopped:
+            yield Token(self.candidate, self.text.push(fitting.encode("utf-8", "surrogatepass")), logprob=logprob)
+            if self._is_over():
                 return
 
     def _note_end(self, reason: object) -> None:
