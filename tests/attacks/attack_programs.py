@@ -299,6 +299,18 @@ ATTACKS = (
         'import ctypes; print("ESCAPED" if ctypes.CDLL(None).syscall(434, 1, 0) >= 0 else "")',
     ),
     Attack(
+        "has_the_kernel_signal_another_process",
+        """
+        import fcntl, os, signal, socket
+        here, there = socket.socketpair()
+        fcntl.fcntl(here, fcntl.F_SETOWN, $sibling)
+        fcntl.fcntl(here, fcntl.F_SETSIG, signal.SIGCONT)
+        fcntl.fcntl(here, fcntl.F_SETFL, os.O_ASYNC)
+        there.send(b"x")
+        print("ESCAPED")
+        """,
+    ),
+    Attack(
         "lowers_the_limits_of_the_parent",
         'import resource; resource.prlimit($parent, resource.RLIMIT_CORE); print("ESCAPED")',
     ),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attack_programs import ATTACKS, MARK
 from attack_world import outer_world
+from other_machine import on_a_machine_without
 
 from armillary.verify.sandbox import tiers
 from armillary.verify.sandbox.jail import LAYERS
@@ -20,16 +18,6 @@ from armillary.verify.sandbox.link import RawRun
 from armillary.verify.sandbox.outcomes import Layer, Limits
 
 SOURCE = str(Path(tiers.__file__).parents[3])
-SCRIPT = Path(__file__).with_name("weakened_machine.py")
-
-
-def on_a_machine_without(
-    calls: str, minimum_tier: str, program: str = "print('ran')", pass_fds: tuple[int, ...] = ()
-) -> dict[str, Any]:
-    command = [sys.executable, str(SCRIPT), calls, minimum_tier, program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, pass_fds=pass_fds)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def test_every_layer_of_tier_a_works_here_and_the_whole_holds() -> None:

@@ -1,6 +1,6 @@
 """Run as a script: forbid this process some system calls, as a container might, then see what the sandbox makes of it.
 
-Arguments: calls to forbid (comma-separated), minimum tier, program. Prints one JSON object.
+Arguments: calls to forbid (comma-separated), minimum tier, program, interpreter for the zygote. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.sandbox.outcomes import Limits
 from armillary.verify.sandbox.syscalls import find_machine
 
-denied, minimum_tier, program = sys.argv[1:]
+denied, minimum_tier, program, sys.executable = sys.argv[1:]
 kernel.forbid_new_privileges()
 policy = seccomp.Policy(tuple(filter(None, denied.split(","))), threads_only=False)
 seccomp.install(seccomp.assemble(policy, find_machine()))
@@ -22,6 +22,7 @@ report = tiers.probe()
 found = {
     "probed": report.tier,
     "layers": {layer.name: layer.works for layer in report.layers},
+    "details": {layer.name: layer.detail for layer in report.layers},
     "reason": report.reason,
     "stdout": None,
     "error": "",

@@ -31,18 +31,22 @@ _CLONE_THREAD: Final = 0x0001_0000
 _CLONE_NEW_ANY: Final = 0x7E02_0080
 _AF_UNIX: Final = 1
 _SET_NAME, _GET_NAME, _SET_VMA = 15, 16, 0x5356_4D41
+_SET_STATUS_FLAGS: Final = 4
+_SIGNAL_WHEN_READY: Final = 0x2000  # O_ASYNC
 
 _NEVER_TEXT: Final = """
     accept accept4 acct add_key adjtimex bind bpf chroot clock_adjtime clock_settime connect delete_module execve
-    execveat fanotify_init fanotify_mark finit_module fork fsconfig fsmount fsopen fspick init_module inotify_add_watch
-    io_uring_enter io_uring_register io_uring_setup ioperm iopl ioprio_set kcmp kexec_file_load kexec_load keyctl
-    listen listmount lookup_dcookie mbind memfd_create memfd_secret migrate_pages mknod mknodat modify_ldt mount
-    mount_setattr move_mount move_pages mq_open mq_unlink msgctl msgget name_to_handle_at open_by_handle_at open_tree
-    open_tree_attr perf_event_open personality pidfd_getfd pidfd_open pidfd_send_signal pivot_root process_madvise
-    process_mrelease process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key rt_sigqueueinfo
-    rt_tgsigqueueinfo sched_setaffinity sched_setattr sched_setparam sched_setscheduler seccomp semctl semget
-    set_mempolicy set_mempolicy_home_node setdomainname sethostname setns setpriority settimeofday shmat shmctl shmget
-    socket statmount swapoff swapon syslog tkill umount2 unshare uselib userfaultfd vfork vhangup vmsplice
+    execveat fanotify_init fanotify_mark finit_module flock fork fsconfig fsmount fsopen fspick get_robust_list
+    init_module inotify_add_watch io_uring_enter io_uring_register io_uring_setup ioperm iopl ioprio_set kcmp
+    kexec_file_load kexec_load keyctl listen listmount lookup_dcookie mbind memfd_create memfd_secret migrate_pages
+    mknod mknodat modify_ldt mount mount_setattr move_mount move_pages mq_notify mq_open mq_unlink msgctl msgget
+    msgrcv msgsnd name_to_handle_at open_by_handle_at open_tree open_tree_attr perf_event_open personality
+    pidfd_getfd pidfd_open pidfd_send_signal pivot_root process_madvise process_mrelease process_vm_readv
+    process_vm_writev ptrace quotactl quotactl_fd reboot request_key rt_sigqueueinfo rt_tgsigqueueinfo
+    sched_setaffinity sched_setattr sched_setparam sched_setscheduler seccomp semctl semget semop semtimedop
+    set_mempolicy set_mempolicy_home_node setdomainname sethostname setns setpriority settimeofday shmat shmctl
+    shmget socket statmount swapoff swapon syslog timer_create tkill umount2 unshare uselib userfaultfd vfork
+    vhangup vmsplice
 """
 
 NEVER: Final = tuple(_NEVER_TEXT.split())
@@ -64,11 +68,13 @@ class Policy:
     Attributes:
         denied: calls that fail with EPERM.
         only: (call, index of its argument) -> the values that the argument may have.
+        without: (call, value of its argument 1) -> bits that its argument 2 may not have.
         threads_only: whether ``clone`` may only make threads.
     """
 
     denied: tuple[str, ...]
     only: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
+    without: Mapping[tuple[str, int], int] = field(default_factory=dict)
     threads_only: bool = True
 
 
@@ -84,8 +90,15 @@ def jail_policy(pid: int, *, has_read_only_tree: bool) -> Policy:
             # Not on the list: giving up the death signal, with which a program would outlive its keepers.
             ("prctl", 0): (_SET_NAME, _GET_NAME, _SET_VMA),
             # FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TIOCGWINSZ: what Python asks of its own files.
+            # Not on the list: FIOSETOWN, SIOCSPGRP and FIOASYNC, which do what the owner of a file does below.
             ("ioctl", 1): (0x541B, 0x5421, 0x5451, 0x5450, 0x5401, 0x5413),
+            # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC. Not on the list:
+            # F_SETOWN and F_SETSIG, with which the kernel sends any signal to any process of the user.
+            ("fcntl", 1): (0, 1, 2, 3, _SET_STATUS_FLAGS, 5, 6, 7, 1030),
+            # What the C library asks of its own process; the other commands interrupt processors that others run on.
+            ("membarrier", 0): (0, 8, 16),
         },
+        without={("fcntl", _SET_STATUS_FLAGS): _SIGNAL_WHEN_READY},
     )
 
 
@@ -99,6 +112,8 @@ def assemble(policy: Policy, machine: Machine) -> bytes:
     program += [_op(_AT_LEAST, LAST_KNOWN + 1, 0, 1), _op(_RETURN, _FAIL | errno.ENOSYS)]
     if policy.threads_only:
         program += _threads_only(numbers)
+    for (name, command), bits in policy.without.items():
+        program += _without_bits(numbers[name], command, bits)
     for (name, index), values in policy.only.items():
         program += _only_values(numbers[name], index, values)
     for name in policy.denied:
@@ -144,6 +159,19 @@ def _threads_only(numbers: Mapping[str, int]) -> Iterable[bytes]:
         _op(_ANY_BIT, _CLONE_THREAD, 1, 0),
         _op(_RETURN, _FAIL | errno.EPERM),
         _op(_RETURN, _ALLOW),
+    ]
+
+
+def _without_bits(number: int, command: int, bits: int) -> Iterable[bytes]:
+    return [
+        _op(_EQUAL, number, 0, 6),
+        _op(_LOAD, _ARGUMENT_OFFSET + 8),
+        _op(_EQUAL, command, 0, 3),
+        _op(_LOAD, _ARGUMENT_OFFSET + 16),
+        _op(_ANY_BIT, bits, 0, 1),
+        _op(_RETURN, _FAIL | errno.EPERM),
+        # What stands further down compares the number again.
+        _op(_LOAD, _NUMBER_OFFSET),
     ]
 
 

@@ -18,7 +18,7 @@ from armillary.verify.sandbox.wire import job_to_bytes, make_job, read_report
 TRIAL: Final = "trial"
 _TRIAL_LIMITS: Final = Limits(wall_s=20.0, cpu_s=4, call_cpu_s=3.0)
 _TRIAL_PROGRAM: Final = """
-import os, signal, socket
+import fcntl, os, socket
 
 def attempts():
     yield "read a file", lambda: open("/etc/passwd").close()
@@ -27,6 +27,10 @@ def attempts():
     yield "fork", lambda: os.fork() or os._exit(0)
     yield "run a program", lambda: os.posix_spawn("/bin/true", ["true"], {})
     yield "signal a process", lambda: os.kill(os.getppid() or 2, 0)
+    # Harmless where they are allowed: the owner is the program itself, and nobody is signalled yet.
+    yield "have a process signalled", lambda: fcntl.fcntl(1, fcntl.F_SETOWN, os.getpid())
+    yield "choose the signal of a file", lambda: fcntl.fcntl(1, fcntl.F_SETSIG, 0)
+    yield "ask for the signals of a file", lambda: fcntl.fcntl(1, fcntl.F_SETFL, os.O_ASYNC)
 
 def trespass():
     done = []
