@@ -9,12 +9,14 @@ import random
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from armillary.verify.sandbox.child import MODULE_NAME, Harness, ResultChannel, builtin_bases, describe, serve
 from armillary.verify.sandbox.outcomes import Call
+from armillary.verify.sandbox.sizes import TOO_LARGE
 from armillary.verify.sandbox.wire import make_job
 
 
@@ -36,7 +38,7 @@ def harness(source: str, *calls: Call, call_cpu_s: float = 5.0) -> Harness:
 def first_answer(source: str, *arguments: Any, call_cpu_s: float = 5.0) -> list[Any]:
     made = harness(source, Call("f", arguments), call_cpu_s=call_cpu_s)
     assert made.load() == ""
-    fields: list[Any] = json.loads(made.answer(0))
+    fields: list[Any] = json.loads(made.answer(0).line)
     return fields[2:]
 
 
@@ -52,7 +54,15 @@ def test_an_exception_is_reported_by_name_and_text() -> None:
 
 def test_a_value_without_a_form_is_reported_as_such() -> None:
     kind, value, name, _ = first_answer("def f():\n    return object()")
-    assert (kind, value, name) == ("unencodable", None, "ValueCodecError")
+    assert (kind, value, name) == ("unencodable", None, "IncomparableValueError")
+
+
+@pytest.mark.parametrize(
+    "value", ["[[] for _ in range(190_000)]", "'x' * (2 << 20)", "[{} for _ in range(15_000)]", "'\\x01' * 100_000"]
+)
+def test_a_value_that_is_too_large_to_be_judged_is_reported_as_such(value: str) -> None:
+    kind, tagged, _, message = first_answer(f"V = {value}\ndef f():\n    return V")
+    assert (kind, tagged, message) == ("unencodable", None, TOO_LARGE)
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "import time; time.sleep(60)"])
@@ -102,6 +112,14 @@ def test_serving_reports_the_load_and_every_call_on_a_line() -> None:
     with open(reader, encoding="ascii") as file:
         lines = [json.loads(line) for line in file]
     assert [line[:2] for line in lines] == [["load", ""], ["call", 0], ["call", 1]]
+
+
+def test_serving_ends_early_when_the_results_have_taken_their_room(tmp_path: Path) -> None:
+    job = make_job("def f():\n    return ['x' * 450_000]", [Call("f", ())] * 20, seed=0, call_cpu_s=5.0)
+    file = tmp_path / "lines"
+    with file.open("wb") as opened:
+        serve(job, ResultChannel(opened.fileno()), io.StringIO())
+    assert len(file.read_text().splitlines()) == 1 + 9
 
 
 def test_serving_a_program_that_does_not_load_makes_no_call() -> None:

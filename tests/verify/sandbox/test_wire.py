@@ -10,6 +10,7 @@ from armillary.core.errors import ValueCodecError
 from armillary.core.values import encode
 from armillary.verify.sandbox import wire
 from armillary.verify.sandbox.outcomes import Call, Layer, Outcome
+from armillary.verify.sandbox.sizes import MAX_LINE_BYTES, MAX_VALUE_MEMORY_BYTES
 
 LAYERS = (Layer("landlock", True, "ABI 7"), Layer("seccomp", True, ""))
 VALUES: list[Any] = [
@@ -67,7 +68,7 @@ def test_every_value_that_can_be_written_is_accepted(value: Any) -> None:
         '{"int":"0x' + "f" * 20_000 + '"}', '{"float":"1.0"}', '{"float":1}', '{"float":["nan"]}', '{"bytes":"0"}',
         '{"bytes":"zz"}', '{"bytes":1}', '{"complex":[1,2]}', '{"complex":[1.0]}', '{"complex":["1",1.0]}',
         '{"complex":[{"int":"0x1"},1.0]}', '{"complex":[{"float":"2"},1.0]}', "[" * 66 + "]" * 66, "[" * 30_000,
-        "[" + "1," * wire.MAX_ITEMS + "1]",
+        "[" + "1," * (MAX_VALUE_MEMORY_BYTES // 48) + "1]",
     ],
     ids=range(39),
 )  # fmt: skip
@@ -85,7 +86,7 @@ def test_a_value_that_the_codec_never_writes_is_a_forgery(text: str) -> None:
         '["call",0,"raised",[],1,""]', '["call",0,"raised",[],"E",1]',
         json.dumps(["call", 0, "raised", [], "E" * 101, ""]), json.dumps(["call", 0, "raised", [], "E", "m" * 301]),
         '["call",0,["raised"],[],"E",""]', "é",
-        json.dumps(["call", 0, "returned", "x" * wire.MAX_LINE_BYTES, "", ""]),
+        json.dumps(["call", 0, "returned", "x" * MAX_LINE_BYTES, "", ""]),
     ],
     ids=range(22),
 )  # fmt: skip
@@ -133,5 +134,14 @@ def test_a_child_that_died_at_once_reports_nothing() -> None:
 
 
 def test_a_line_longer_than_the_limit_cannot_be_written() -> None:
-    with pytest.raises(ValueCodecError, match="at most 4194304"):
-        wire.outcome_line(0, Outcome("returned", "x" * wire.MAX_LINE_BYTES))
+    with pytest.raises(ValueCodecError, match="too large to be judged"):
+        wire.outcome_line(0, Outcome("returned", "x" * MAX_LINE_BYTES))
+
+
+def test_a_run_that_returned_more_than_it_may_is_a_forgery() -> None:
+    value = ["x" * 450_000]
+    answers = [wire.outcome_line(index, Outcome("returned", encode(value))) for index in range(10)]
+    honest, forged = wire.read_report(lines(*answers[:9]), 10), wire.read_report(lines(*answers), 10)
+    assert [item.kind for item in honest.outcomes] == ["returned"] * 9 + ["missing"]
+    assert (honest.is_full, honest.is_forged) == (True, False)
+    assert (forged.outcomes, forged.is_forged) == ((Outcome("missing"),) * 10, True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from random import seed as seed_random
 from types import ModuleType
 from typing import Final, TextIO, TypeVar
@@ -17,6 +18,7 @@ from armillary.core.errors import ValueCodecError
 from armillary.core.values import decode, encode
 from armillary.verify.sandbox.clock import CallClock, CallTimeoutError
 from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Outcome
+from armillary.verify.sandbox.sizes import Room, checked_memory_bytes, refuse_too_large
 from armillary.verify.sandbox.wire import MAX_MESSAGE_CHARS, MAX_NAME_CHARS, Job, load_line, outcome_line
 
 MODULE_NAME: Final = "candidate"
@@ -42,6 +44,14 @@ class ResultChannel:
             rest = rest[self._write(self._descriptor, rest) :]
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The line to report for one call, and the memory that the value in it will take."""
+
+    line: str
+    value_memory_bytes: int = 0
+
+
 class Harness:
     """One program with its clock and its seed."""
 
@@ -54,9 +64,9 @@ class Harness:
         """Run the program's text as a module; returns one line on failure, else an empty one."""
         return self._in_time(self._load, _TIMED_OUT)
 
-    def answer(self, index: int) -> str:
-        """Make the job's call number ``index``; returns the line to report, printed within the call's own time."""
-        return self._in_time(lambda: self._attempt(index), outcome_line(index, Outcome("timeout")))
+    def answer(self, index: int) -> Answer:
+        """Make the job's call number ``index``; its answer is printed within the call's own time."""
+        return self._in_time(lambda: self._attempt(index), Answer(outcome_line(index, Outcome("timeout"))))
 
     def _in_time(self, action: Callable[[], T], otherwise: T) -> T:
         try:
@@ -84,7 +94,7 @@ class Harness:
             return " ".join(f"{name}: {message}".split())
         return ""
 
-    def _attempt(self, index: int) -> str:
+    def _attempt(self, index: int) -> Answer:
         name, arguments = self._job.calls[index]
         try:
             seed_random(self._job.seed)
@@ -92,11 +102,15 @@ class Harness:
         except CallTimeoutError:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a program raises is data
-            return outcome_line(index, Outcome("raised", None, *describe(error), error_bases=builtin_bases(error)))
+            raised = Outcome("raised", None, *describe(error), error_bases=builtin_bases(error))
+            return Answer(outcome_line(index, raised))
         try:
-            return outcome_line(index, Outcome("returned", encode(value)))
+            refuse_too_large(value)
+            tagged = encode(value)
+            value_memory_bytes = checked_memory_bytes(tagged)
+            return Answer(outcome_line(index, Outcome("returned", tagged)), value_memory_bytes)
         except (ValueCodecError, MemoryError, RecursionError) as error:
-            return outcome_line(index, Outcome("unencodable", None, *describe(error)))
+            return Answer(outcome_line(index, Outcome("unencodable", None, *describe(error))))
 
     def _function(self, name: str) -> Callable[..., object]:
         found = self._module.__dict__.get(name)
@@ -126,15 +140,22 @@ def builtin_bases(error: BaseException) -> tuple[str, ...]:
 
 
 def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:
-    """Load the program, make every call, report each at once; printed text is flushed in between."""
+    """Load the program, make every call, report each at once; printed text is flushed in between.
+
+    Ends early, with the rest of the calls not made, when the room for results is spent.
+    """
     harness = Harness(job)
     error = harness.load()
     _flush(output)
     channel.send(load_line(error))
+    room = Room()
     for index in range(0 if error else len(job.calls)):
-        line = harness.answer(index)
+        if room.is_spent:
+            return
+        answer = harness.answer(index)
         _flush(output)
-        channel.send(line)
+        channel.send(answer.line)
+        room.take(len(answer.line), answer.value_memory_bytes)
 
 
 def _flush(output: TextIO) -> None:

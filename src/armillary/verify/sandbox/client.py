@@ -129,11 +129,12 @@ def _to_result(raw: RawRun, report: Report, tier: Tier) -> JailResult:
         if not layer.works:
             raise SandboxError(f"the sandbox could not be built: {layer.name}: {layer.detail}")
     load_error = _NOT_LOADED[raw.stopped_by] if report.load_error is None else report.load_error
+    has_more = report.is_full and raw.stopped_by == "exit" and report.outcomes[-1].kind == "missing"
     return JailResult(
         outcomes=report.outcomes,
         load_error=load_error,
         stdout=raw.output.decode("utf-8", errors="replace"),
-        stopped_by=raw.stopped_by,
+        stopped_by="results" if has_more else raw.stopped_by,
         signal=-raw.code if raw.stopped_by == "signal" else 0,
         elapsed_ms=raw.elapsed_ms,
         tier=tier,

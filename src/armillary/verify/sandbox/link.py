@@ -18,7 +18,8 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox.outcomes import Limits, StopReason, Tier
-from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, MAX_RESULT_BYTES, READY
+from armillary.verify.sandbox.sizes import MAX_RESULT_BYTES
+from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY
 
 _SOURCE_FOLDER: Final = str(Path(__file__).resolve().parents[3])
 # Last on the path, so that nothing installed beside us can stand in for the standard library.

@@ -11,7 +11,7 @@ from armillary.core.values import Json
 
 Tier = Literal["A", "B", "none"]
 OutcomeKind = Literal["returned", "raised", "timeout", "unencodable", "missing"]
-StopReason = Literal["exit", "wall", "output", "signal"]
+StopReason = Literal["exit", "wall", "output", "signal", "results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,8 @@ class JailResult:
         outcomes: one per call, in order.
         load_error: one line when the program did not load, else empty.
         stdout: what the program printed on both streams, at most ``Limits.output_bytes`` bytes.
-        stopped_by: ``exit`` when the process ended by itself, otherwise what ended it.
+        stopped_by: ``exit`` when the process ended by itself, otherwise what ended it. ``results``: the answers that
+            there are took all the room of one run; the calls without an outcome may be made in a further run.
         signal: the signal's number when ``stopped_by`` is ``signal``, else 0.
         tier: strength of the jail that really held the program.
     """

@@ -9,20 +9,19 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
 from armillary.core.errors import ValueCodecError
-from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, MAX_ITEMS, Json, dumps, encode
+from armillary.core.values import MAX_DEPTH, MAX_INT_BITS, Json, dumps, encode
 from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call, Layer, Outcome, OutcomeKind
+from armillary.verify.sandbox.sizes import MAX_LINE_BYTES, MAX_VALUE_MEMORY_BYTES, TOO_LARGE, Room, memory_bytes
 
 READY: Final = b"ready"
 KILL: Final = b"kill"
 MAX_MESSAGE_BYTES: Final = 4096
 """Messages between the parent and the zygote; the third bounds each."""
 
-MAX_LINE_BYTES: Final = 4 << 20
-MAX_RESULT_BYTES: Final = 32 << 20
 MAX_NAME_CHARS: Final = 100
 MAX_MESSAGE_CHARS: Final = 300
 
@@ -56,12 +55,14 @@ class Report:
         load_error: None when the child died while it loaded the program.
         outcomes: one per call.
         is_forged: whether a line was malformed or too many; then every outcome is ``missing``.
+        is_full: whether a child that answers no further call does so because the run's room for results is spent.
     """
 
     layers: tuple[Layer, ...]
     load_error: str | None
     outcomes: tuple[Outcome, ...]
     is_forged: bool
+    is_full: bool = False
 
 
 def make_job(source: str, calls: Sequence[Call], *, seed: int, call_cpu_s: float) -> Job:
@@ -76,7 +77,9 @@ def make_job(source: str, calls: Sequence[Call], *, seed: int, call_cpu_s: float
 
 def job_to_bytes(job: Job) -> bytes:
     """The job as one JSON text."""
-    return json.dumps(asdict(job), separators=(",", ":"), allow_nan=False).encode("ascii")
+    # By hand: `asdict` would copy every value first.
+    fields = {"source": job.source, "calls": job.calls, "seed": job.seed, "call_cpu_s": job.call_cpu_s}
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def job_from_bytes(text: bytes) -> Job:
@@ -107,7 +110,7 @@ def outcome_line(index: int, outcome: Outcome) -> str:
     value: Json = list(outcome.error_bases) if outcome.kind == "raised" else outcome.value
     line = dumps(["call", index, outcome.kind, value, outcome.error_type, outcome.error_message])
     if len(line) > MAX_LINE_BYTES:
-        raise ValueCodecError(f"the value takes {len(line)} bytes, at most {MAX_LINE_BYTES}")
+        raise ValueCodecError(TOO_LARGE)
     return line
 
 
@@ -117,6 +120,7 @@ def read_report(lines: bytes, num_calls: int) -> Report:
     layers: tuple[Layer, ...] = ()
     load_error: str | None = None
     outcomes: list[Outcome] = []
+    room = Room()
     try:
         # Two lines come before the calls'; splitting stops just past them, however many more were forged.
         for number, line in enumerate(lines.split(b"\n", num_calls + 3)[:-1]):
@@ -126,10 +130,14 @@ def read_report(lines: bytes, num_calls: int) -> Report:
             elif number == 1:
                 load_error = _read_load(fields)
             else:
-                outcomes.append(_read_outcome(fields, len(outcomes), num_calls))
+                _demand(not room.is_spent)
+                outcome, value_memory_bytes = _read_outcome(fields, len(outcomes), num_calls)
+                outcomes.append(outcome)
+                room.take(len(line), value_memory_bytes)
     except _MalformedError:
         return Report(layers, load_error, (missing,) * num_calls, is_forged=True)
-    return Report(layers, load_error, (*outcomes, *[missing] * (num_calls - len(outcomes))), is_forged=False)
+    all_outcomes = (*outcomes, *[missing] * (num_calls - len(outcomes)))
+    return Report(layers, load_error, all_outcomes, is_forged=False, is_full=room.is_spent)
 
 
 def _parse(line: bytes) -> list[Any]:
@@ -162,19 +170,23 @@ def _read_load(fields: list[Any]) -> str:
     return str(fields[1])
 
 
-def _read_outcome(fields: list[Any], index: int, num_calls: int) -> Outcome:
+def _read_outcome(fields: list[Any], index: int, num_calls: int) -> tuple[Outcome, int]:
+    """The outcome, and the memory that its value takes."""
     _demand(len(fields) == 6 and fields[0] == "call" and index < num_calls)
     _, found, kind, value, name, message = fields
     _demand(type(found) is int and found == index and kind in _ANSWERS)
     _demand(isinstance(name, str) and len(name) <= MAX_NAME_CHARS)
     _demand(isinstance(message, str) and len(message) <= MAX_MESSAGE_CHARS)
+    value_memory_bytes = 0
     if kind == "returned":
-        _ValueCheck().check(value, 0)
+        value_memory_bytes = memory_bytes(value)
+        _demand(value_memory_bytes <= MAX_VALUE_MEMORY_BYTES)
+        _check_value(value, 0)
     elif kind == "raised":
-        return Outcome("raised", None, name, message, _read_bases(value))
+        return Outcome("raised", None, name, message, _read_bases(value)), 0
     else:
         _demand(value is None)
-    return Outcome(cast(OutcomeKind, kind), value, name, message)
+    return Outcome(cast(OutcomeKind, kind), value, name, message), value_memory_bytes
 
 
 def _read_bases(value: Any) -> tuple[str, ...]:
@@ -188,49 +200,45 @@ def _demand(holds: bool) -> None:
         raise _MalformedError("a line does not have the form that the harness writes")
 
 
-class _ValueCheck:
+def _check_value(tagged: Any, depth: int, *, must_hash: bool = False) -> None:
     """Accept exactly the tagged JSON that ``values.decode`` can turn into a value, without doing so."""
+    _demand(depth <= MAX_DEPTH)
+    if isinstance(tagged, list):
+        _demand(not must_hash)
+        _check_all(tagged, depth + 1)
+    elif isinstance(tagged, dict):
+        _demand(len(tagged) == 1)
+        tag, body = next(iter(tagged.items()))
+        _check_tag(tag, body, depth + 1, must_hash=must_hash)
+    elif type(tagged) is int:
+        _demand(tagged.bit_length() <= 53)
+    elif type(tagged) is float:
+        _demand(math.isfinite(tagged) and not (tagged == 0.0 and math.copysign(1.0, tagged) < 0))
 
-    def __init__(self) -> None:
-        self.num_items = 0
 
-    def check(self, tagged: Any, depth: int, *, must_hash: bool = False) -> None:
-        self.num_items += 1
-        _demand(depth <= MAX_DEPTH and self.num_items <= MAX_ITEMS)
-        if isinstance(tagged, list):
+def _check_tag(tag: str, body: Any, depth: int, *, must_hash: bool) -> None:
+    match tag:
+        case "tuple":
+            _check_all(body, depth, must_hash=must_hash)
+        case "frozenset":
+            _check_all(body, depth, must_hash=True)
+        case "set":
             _demand(not must_hash)
-            self._check_all(tagged, depth + 1)
-        elif isinstance(tagged, dict):
-            _demand(len(tagged) == 1)
-            tag, body = next(iter(tagged.items()))
-            self._check_tag(tag, body, depth + 1, must_hash=must_hash)
-        elif type(tagged) is int:
-            _demand(tagged.bit_length() <= 53)
-        elif type(tagged) is float:
-            _demand(math.isfinite(tagged) and not (tagged == 0.0 and math.copysign(1.0, tagged) < 0))
+            _check_all(body, depth, must_hash=True)
+        case "dict":
+            _demand(not must_hash and isinstance(body, list))
+            for pair in body:
+                _demand(isinstance(pair, list) and len(pair) == 2)
+                _check_value(pair[0], depth, must_hash=True)
+                _check_value(pair[1], depth)
+        case _:
+            _check_scalar(tag, body)
 
-    def _check_tag(self, tag: str, body: Any, depth: int, *, must_hash: bool) -> None:
-        match tag:
-            case "tuple":
-                self._check_all(body, depth, must_hash=must_hash)
-            case "frozenset":
-                self._check_all(body, depth, must_hash=True)
-            case "set":
-                _demand(not must_hash)
-                self._check_all(body, depth, must_hash=True)
-            case "dict":
-                _demand(not must_hash and isinstance(body, list))
-                for pair in body:
-                    _demand(isinstance(pair, list) and len(pair) == 2)
-                    self.check(pair[0], depth, must_hash=True)
-                    self.check(pair[1], depth)
-            case _:
-                _check_scalar(tag, body)
 
-    def _check_all(self, body: Any, depth: int, *, must_hash: bool = False) -> None:
-        _demand(isinstance(body, list))
-        for item in body:
-            self.check(item, depth, must_hash=must_hash)
+def _check_all(body: Any, depth: int, *, must_hash: bool = False) -> None:
+    _demand(isinstance(body, list))
+    for item in body:
+        _check_value(item, depth, must_hash=must_hash)
 
 
 def _check_scalar(tag: str, body: Any) -> None:
