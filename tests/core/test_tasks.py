@@ -44,10 +44,10 @@ TASKS = st.builds(
     reference=st.text(),
     budget=st.builds(
         Budget,
+        st.integers(1, 99),
         st.integers(0, 99),
-        st.integers(0, 99),
-        st.integers(0, 10**6),
-        st.floats(0, 1e6) | st.integers(0, 10**6),
+        st.integers(1, 10**6),
+        st.floats(0, 1e6, exclude_min=True) | st.integers(1, 10**6),
     ),
 )
 TASK = TaskSpec(
@@ -148,3 +148,33 @@ def test_a_field_that_was_never_written_so_is_no_task(field: str, value: Any) ->
 def test_another_form_altogether_is_no_task(body: Any) -> None:
     with pytest.raises(TaskFormatError, match="not a task's JSON form"):
         task_from_json(body)
+
+
+NUMBERS = [-1, True, "8", None, 10**9 + 1, 10**5000, float("inf"), float("nan"), 1e300, [1]]
+
+
+@pytest.mark.parametrize("field", ["num_candidates", "max_rounds", "max_tokens", "max_seconds"])
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: f"{value!r:.9}" if value != 10**5000 else "huge")
+def test_a_budget_that_nobody_could_keep_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(TaskFormatError, match=rf"^budget\.{field}: .* is not a (whole )?number "):
+        Budget(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("num_candidates", 0), ("max_tokens", 0), ("max_seconds", 0), ("max_seconds", 0.0)]
+)
+def test_a_budget_of_nothing_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(TaskFormatError, match=rf"^budget\.{field}: {value} is not a "):
+        Budget(**{field: value})
+
+
+def test_parts_of_numbers_are_allowed_for_seconds_only() -> None:
+    assert Budget(max_seconds=0.5, max_rounds=0).max_seconds == 0.5
+    with pytest.raises(TaskFormatError, match=r"^budget.max_tokens: 0.5 is not a whole number from 1 to 1000000000$"):
+        Budget(max_tokens=0.5)  # type: ignore[arg-type]  # what a caller without a type checker may write
+
+
+def test_a_written_budget_is_held_to_the_same_bounds() -> None:
+    body = task_to_json(TASK)
+    with pytest.raises(TaskFormatError, match=r"^budget.max_seconds: inf is not a number over 0"):
+        task_from_json(body | {"budget": body["budget"] | {"max_seconds": float("inf")}})  # type: ignore[operator]

@@ -11,6 +11,7 @@ from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json, decode, dumps, encode
 
 Origin = Literal["user", "docstring", "model"]
+MAX_BUDGET = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,35 @@ class Budget:
         max_rounds: revisions after the first proposals.
         max_tokens: prompt and completion tokens over all rounds.
         max_seconds: wall clock over all rounds.
+
+    Raises:
+        TaskFormatError: a number is of another type, too small, or over ``MAX_BUDGET``.
     """
 
     num_candidates: int = 8
     max_rounds: int = 2
     max_tokens: int = 16_000
     max_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        _require_count("num_candidates", self.num_candidates, lowest=1)
+        _require_count("max_rounds", self.max_rounds, lowest=0)
+        _require_count("max_tokens", self.max_tokens, lowest=1)
+        # Nan fails the comparison.
+        if type(self.max_seconds) not in (int, float) or not 0 < self.max_seconds <= MAX_BUDGET:
+            raise _out_of_budget("max_seconds", self.max_seconds, f"a number over 0, at most {MAX_BUDGET}")
+
+
+def _require_count(name: str, value: object, *, lowest: int) -> None:
+    if type(value) is not int or not lowest <= value <= MAX_BUDGET:
+        raise _out_of_budget(name, value, f"a whole number from {lowest} to {MAX_BUDGET}")
+
+
+def _out_of_budget(name: str, value: object, wanted: str) -> TaskFormatError:
+    # Python refuses to print integers of thousands of digits.
+    is_short = isinstance(value, bool | float) or (isinstance(value, int) and value.bit_length() <= 64)
+    shown = repr(value) if is_short else f"a value of type {type(value).__name__}"
+    return TaskFormatError(f"{shown} is not {wanted}", field=f"budget.{name}")
 
 
 @dataclass(frozen=True, slots=True)
