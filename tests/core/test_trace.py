@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -346,3 +347,39 @@ def test_a_killed_writer_loses_no_event_that_it_had_appended(tmp_path: Path) -> 
     with contextlib.suppress(TraceError):  # the line that was being written may be cut
         numbers.extend(event.body["number"] for event in read_trace(path))
     assert numbers[: appended + 1] == list(range(appended + 1))
+
+
+def test_the_disk_itself_has_all_events_before_the_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "one.jsonl"
+    synced: list[tuple[os.stat_result, int]] = []
+
+    def note(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor), len(path.read_text().splitlines())))
+
+    monkeypatch.setattr(os, "fsync", note)
+    with Trace(path) as trace:
+        trace.append("header", {})
+        trace.append("answer", {})
+        assert synced == []
+    trace.close()
+    ((status, num_lines),) = synced
+    assert os.path.samestat(status, path.stat())
+    assert num_lines == 2
+
+
+def test_a_disk_that_does_not_take_it_at_the_end_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path = tmp_path / "one.jsonl"
+    monkeypatch.setattr(os, "fsync", fail)
+    trace = Trace(path)
+    trace.append("header", {})
+    with pytest.raises(TraceError, match=r"^cannot write the trace .*one.jsonl: Input/output error$"):
+        trace.close()
+    trace.close()
+    assert list(read_trace(path)) == trace.events

@@ -100,12 +100,19 @@ class Trace:
             raise TraceError(f"cannot write the trace {self.path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Wait until the disk itself has everything, and close; a second call does nothing."""
+        """Wait until the disk itself has everything, and close; a second call does nothing.
+
+        Raises:
+            TraceError: the disk did not take it.
+        """
         if self._file is None:
             return
         file, self._file = self._file, None
-        with file:
-            os.fsync(file.fileno())
+        try:
+            with file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise TraceError(f"cannot write the trace {self.path}: {error.strerror}") from error
 
     def __enter__(self) -> Trace:
         return self
