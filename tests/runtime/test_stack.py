@@ -99,9 +99,10 @@ def test_the_task_decides_how_many_candidates_unless_told_otherwise(settings: Se
     assert (own.num_candidates, told.num_candidates) == (8, 3)
 
 
-def test_less_than_one_candidate_is_refused(settings: Settings) -> None:
-    with pytest.raises(UsageError, match="0 candidates: at least 1 is needed"):
-        stack.solve(STUB, model=Fixed(), candidates=0, settings=settings)
+@pytest.mark.parametrize("candidates", [0, -1, True, "2", 1.0])
+def test_less_than_one_candidate_is_refused(settings: Settings, candidates: Any) -> None:
+    with pytest.raises(UsageError, match=r"^budget.num_candidates: .* is not a whole number from 1"):
+        stack.solve(STUB, model=Fixed(), candidates=candidates, settings=settings)
 
 
 def test_what_is_no_task_is_refused_before_anything_is_begun(settings: Settings) -> None:
@@ -116,6 +117,18 @@ def test_each_run_gets_a_trace_of_its_own(settings: Settings) -> None:
     for _ in range(2):
         stack.solve(STUB, model=Fixed(), candidates=1, settings=settings)
     assert len(list((settings.home / "traces").glob("*Z-double.jsonl"))) == 2
+
+
+@pytest.mark.parametrize("letter", ["f", "\u00e9", "\u4e01", "\U00020001"])
+def test_a_function_with_a_long_name_is_solved_and_its_trace_has_part_of_the_name(
+    settings: Settings, letter: str
+) -> None:
+    name = letter * 300
+    stack.solve(
+        STUB.replace("double", name), model=Fixed(RIGHT.replace("double", name)), candidates=1, settings=settings
+    )
+    (path,) = (settings.home / "traces").iterdir()
+    assert path.stem.split("Z-")[1] == letter * (60 // len(letter.encode()))
 
 
 def test_a_trace_is_never_overwritten(settings: Settings, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from armillary.verify.replay import ReplayReport, ReplayRow
 
 ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")
+MAX_NAME_BYTES = 60
 
 
 def load(
@@ -255,20 +256,20 @@ def with_candidates(task: TaskSpec, num_candidates: int | None) -> TaskSpec:
     """The same task with another number of first proposals.
 
     Raises:
-        UsageError: the number is below 1.
+        TaskFormatError: the number is below 1, or none.
     """
     if num_candidates is None:
         return task
-    if num_candidates < 1:
-        raise UsageError(f"{num_candidates} candidates: at least 1 is needed")
     return dataclasses.replace(task, budget=dataclasses.replace(task.budget, num_candidates=num_candidates))
 
 
 def default_trace_path(settings: Settings, task: TaskSpec) -> Path:
-    """A file of its own for each run, sorted by time: ``<home>/traces/<UTC time>-<entry point>.jsonl``."""
+    """A file of its own for each run, sorted by time: ``<home>/traces/<UTC time>-<entry point, cut short>.jsonl``."""
     now = time.time()
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-    return settings.home / "traces" / f"{stamp}.{int(now * 1e6) % 1_000_000:06d}Z-{task.entry_point}.jsonl"
+    # Bytes, because file systems count those: a name of 60 letters may have 240.
+    name = task.entry_point.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+    return settings.home / "traces" / f"{stamp}.{int(now * 1e6) % 1_000_000:06d}Z-{name}.jsonl"
 
 
 def models_folder(settings: Settings) -> Path:
