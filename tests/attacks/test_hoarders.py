@@ -47,9 +47,9 @@ def test_many_values_of_the_largest_size_cost_no_more_than_the_room_of_one_run(i
     assert found["peak_mib"] < 40
 
 
-@pytest.mark.parametrize("kind", PROMISES)
-def test_a_verification_of_values_of_the_largest_size_is_bounded(kind: str) -> None:
-    found = weigh(kind, same_list_every_time("[[] for _ in range(11_900)]"))
+def test_a_verification_of_values_of_the_largest_size_is_bounded() -> None:
+    # Two values an input are compared for a law, so that it costs the most of all promises.
+    found = weigh("law", same_list_every_time("[[] for _ in range(11_900)]"))
     assert found["peak_mib"] < 200
     assert found["num_value_bytes"] < 250 * MIB
 
