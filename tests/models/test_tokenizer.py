@@ -136,7 +136,7 @@ BROKEN = {
     "two words alike": ({"ggml__tokens": [*WORDS[:-1], "h"]}, "distinct"),
     "too few types": ({"ggml__token_type": TYPES[:-1]}, f"{len(TYPES) - 1} types"),
     "an end outside": ({"ggml__eos_token_id": 9999}, "eos_token_id is 9999"),
-    "a beginning that is text": ({"ggml__bos_token_id": "one"}, "bos_token_id is 'one'"),
+    "a beginning that is text": ({"ggml__bos_token_id": "one"}, "bos_token_id' is text, expected a whole number"),
     "no replacement character": (
         {"ggml__token_type": [5 if word in ("Ą", "½") else kind for word, kind in zip(WORDS, TYPES, strict=True)]},
         "lacks the bytes of U+FFFD",

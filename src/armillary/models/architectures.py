@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from armillary.core.errors import ModelFileError, UnknownArchitectureError
 from armillary.core.shapes import ModelShape
+from armillary.models.gguf import read_value, wrong_type
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +54,14 @@ def read_config(metadata: Mapping[str, Any]) -> DecoderConfig:
 
     Raises:
         UnknownArchitectureError: the family is not in :data:`FAMILIES`.
-        ModelFileError: a number is missing, or asks for a feature that no row describes.
+        ModelFileError: a value is missing, of the wrong type, or asks for a feature that no row describes.
     """
-    name = str(metadata.get("general.architecture", ""))
+    name = read_value(metadata, "general.architecture", str) or ""
     if name not in FAMILIES:
         raise UnknownArchitectureError(name, tuple(FAMILIES))
 
-    def number(key: str, default: float | None = None) -> float:
-        value = metadata.get(f"{name}.{key}", default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise ModelFileError(f"{name}.{key} is {value!r}, not a positive number")
-        return value
-
-    def count(key: str, default: int | None = None) -> int:
-        value = number(key, default)
-        if not isinstance(value, int):
-            raise ModelFileError(f"{name}.{key} is {value!r}, not a whole number")
-        return value
-
+    numbers = _Numbers(metadata, name)
+    number, count = numbers.number, numbers.count
     heads, hidden = count("attention.head_count"), count("embedding_length")
     if hidden % heads:
         raise ModelFileError(f"{hidden} channels do not divide into {heads} heads")
@@ -79,7 +72,7 @@ def read_config(metadata: Mapping[str, Any]) -> DecoderConfig:
         num_kv_heads=count("attention.head_count_kv", heads),
         head_dim=count("attention.key_length", hidden // heads),
         ffn_size=count("feed_forward_length"),
-        vocab_size=len(metadata.get("tokenizer.ggml.tokens", ())),
+        vocab_size=len(read_value(metadata, "tokenizer.ggml.tokens", list) or ()),
         max_context_tokens=count("context_length"),
     )
     if shape.vocab_size < 1:
@@ -90,8 +83,37 @@ def read_config(metadata: Mapping[str, Any]) -> DecoderConfig:
         raise ModelFileError(f"heads of {shape.head_dim} channels: keys and values must be of one, even size")
     if count("rope.dimension_count", shape.head_dim) != shape.head_dim:
         raise ModelFileError("partial rotary embeddings are not supported")
-    if metadata.get(f"{name}.rope.scaling.type", "none") != "none":
-        raise ModelFileError(f"rope scaling {metadata[f'{name}.rope.scaling.type']!r} is not supported")
+    scaling = read_value(metadata, f"{name}.rope.scaling.type", str)
+    if scaling not in (None, "none"):
+        raise ModelFileError(f"rope scaling {scaling!r} is not supported")
     return DecoderConfig(
         FAMILIES[name], shape, number("rope.freq_base", 10_000.0), number("attention.layer_norm_rms_epsilon")
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The family's own numbers in the metadata."""
+
+    metadata: Mapping[str, Any]
+    family: str
+
+    def number(self, name: str, default: float | None = None) -> float:
+        key = f"{self.family}.{name}"
+        value: float | None = self.metadata.get(key, default)
+        if value is not None and type(value) not in (int, float):
+            raise wrong_type(key, value, "a number")
+        return _positive(key, value)
+
+    def count(self, name: str, default: int | None = None) -> int:
+        key = f"{self.family}.{name}"
+        value = read_value(self.metadata, key, int)
+        return _positive(key, default if value is None else value)
+
+
+def _positive(key: str, value: Number | None) -> Number:
+    if value is None:
+        raise ModelFileError(f"the metadata lacks {key!r}")
+    if not 0 < value < float("inf"):
+        raise ModelFileError(f"{key} is {value!r}, not a positive number")
+    return value

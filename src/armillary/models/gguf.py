@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -69,6 +70,17 @@ SCALARS = MappingProxyType(
     {0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "|b1", 10: "<u8", 11: "<i8", 12: "<f8"}
 )
 
+TYPE_NAMES: Mapping[type, str] = MappingProxyType(
+    {
+        str: "text",
+        bool: "a boolean",
+        int: "a whole number",
+        float: "a float",
+        list: "an array of text",
+        np.ndarray: "an array of numbers",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
@@ -119,11 +131,9 @@ class GgufFile:
         Raises:
             ModelFileError: the key is missing or holds something else.
         """
-        if key not in self.metadata:
+        value = read_value(self.metadata, key, kind)
+        if value is None:
             raise ModelFileError(f"{self.path}: the metadata lacks {key!r}")
-        value = self.metadata[key]
-        if type(value) is not kind:
-            raise ModelFileError(f"{self.path}: {key!r} is {type(value).__name__}, expected {kind.__name__}")
         return value
 
     def raw(self, name: str) -> Bytes:
@@ -136,6 +146,36 @@ class GgufFile:
             raise ModelFileError(f"{self.path}: there is no tensor {name!r}")
         tensor = self.tensors[name]
         return self._bytes[tensor.offset : tensor.offset + tensor.num_bytes]
+
+
+def read_value(metadata: Mapping[str, Any], key: str, kind: type[Value]) -> Value | None:
+    """A metadata value of exactly this Python type, or None if the key is not there.
+
+    Raises:
+        ModelFileError: it is of another type.
+    """
+    value = metadata.get(key)
+    if value is not None and type(value) is not kind:
+        raise wrong_type(key, value, TYPE_NAMES[kind])
+    return value
+
+
+def read_numbers(metadata: Mapping[str, Any], key: str) -> npt.NDArray[Any] | None:
+    """A metadata array of whole numbers, or None if the key is not there.
+
+    Raises:
+        ModelFileError: it is of another type.
+    """
+    values = read_value(metadata, key, np.ndarray)
+    if values is not None and values.dtype.kind not in "iu":
+        raise wrong_type(key, values, "an array of whole numbers")
+    return values
+
+
+def wrong_type(key: str, value: Any, wanted: str) -> ModelFileError:
+    """What to tell of a metadata value that has the wrong type."""
+    found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else TYPE_NAMES[type(value)]
+    return ModelFileError(f"the metadata's {key!r} is {found}, expected {wanted}")
 
 
 def open_gguf(path: Path) -> GgufFile:
@@ -247,8 +287,9 @@ class _Header:
         return self.bytes[start : self.position].view(dtype)
 
     def tensors(self, num_tensors: int, metadata: dict[str, Any]) -> dict[str, TensorInfo]:
-        alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
-        if type(alignment) is not int or alignment <= 0 or alignment & (alignment - 1):
+        alignment = read_value(metadata, "general.alignment", int)
+        alignment = DEFAULT_ALIGNMENT if alignment is None else alignment
+        if alignment <= 0 or alignment & (alignment - 1):
             raise self.fail(f"the alignment {alignment!r} is no power of two")
         listed = [self.tensor() for _ in range(num_tensors)]
         base = -(-self.position // alignment) * alignment

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from tokenizers import Regex
 from tokenizers import Tokenizer as BpeTokenizer
 from tokenizers.models import BPE
@@ -19,7 +18,7 @@ from tokenizers.pre_tokenizers import Sequence as InOrder
 from armillary.core.errors import ModelFileError, TemplateError, UsageError
 from armillary.core.messages import Message
 from armillary.models.chat_template import ChatTemplate
-from armillary.models.gguf import GgufFile
+from armillary.models.gguf import GgufFile, read_numbers, read_value
 from armillary.models.pre_tokenizers import find_pre_tokenizer
 from armillary.models.spelling import BYTE_OF_LETTER, LETTERS, REPLACEMENT, Guard, lacking_bytes, missing_as_replacement
 
@@ -43,7 +42,6 @@ class GgufTokenizer:
         kind = gguf.require("tokenizer.ggml.model", str)
         if kind != "gpt2":
             raise ModelFileError(f"{gguf.path}: unknown vocabulary {kind!r}", hint="known: gpt2 (byte-level BPE)")
-        self._metadata = gguf.metadata
         self._words: list[str] = gguf.require("tokenizer.ggml.tokens", list)
         vocabulary = _Vocabulary(gguf, self._words)
         self._silent = frozenset(vocabulary.control.values()) | vocabulary.unused
@@ -58,6 +56,10 @@ class GgufTokenizer:
         if set(REPLACEMENT.encode()).intersection(self._missing):
             raise ModelFileError(f"{gguf.path}: the vocabulary lacks the bytes of U+FFFD")
         self._end_ids = vocabulary.end_ids()
+        self._bos_id = vocabulary.bos_id if read_value(gguf.metadata, "tokenizer.ggml.add_bos_token", bool) else None
+        self._template_source = read_value(gguf.metadata, "tokenizer.chat_template", str)
+        named = {"bos_token": vocabulary.bos_id, "eos_token": vocabulary.named_ends[0]}
+        self._constants = {name: self._words[token_id] for name, token_id in named.items() if token_id is not None}
         self._template: ChatTemplate | None = None
 
     @property
@@ -101,9 +103,8 @@ class GgufTokenizer:
         guarded = [self._guard.protect(text, marker) for text in fields]
         turns = [{"role": role, "content": content} for role, content in zip(guarded[::2], guarded[1::2], strict=True)]
         ids = self._encode_pieces(self._everything, template.render(turns), marker)
-        first = self._metadata.get("tokenizer.ggml.bos_token_id")
-        if self._metadata.get("tokenizer.ggml.add_bos_token", False) and first is not None and ids[:1] != [first]:
-            return [first, *ids]
+        if self._bos_id is not None and ids[:1] != [self._bos_id]:
+            return [self._bos_id, *ids]
         return ids
 
     def _encode_pieces(self, splitter: _Splitter, text: str, marker: str) -> list[int]:
@@ -134,12 +135,9 @@ class GgufTokenizer:
 
     def _chat_template(self) -> ChatTemplate:
         if self._template is None:
-            source = self._metadata.get("tokenizer.chat_template")
-            if not isinstance(source, str):
+            if self._template_source is None:
                 raise TemplateError("the model file has no chat template", hint="use an instruction-tuned model")
-            names = {"bos_token": "tokenizer.ggml.bos_token_id", "eos_token": "tokenizer.ggml.eos_token_id"}
-            constants = {name: self._words[self._metadata[key]] for name, key in names.items() if key in self._metadata}
-            self._template = ChatTemplate(source, constants)
+            self._template = ChatTemplate(self._template_source, self._constants)
         return self._template
 
 
@@ -147,12 +145,13 @@ class _Vocabulary:
     """The file's words by what they are for; the ids that end or begin a text are control tokens whatever it says."""
 
     def __init__(self, gguf: GgufFile, words: list[str]) -> None:
-        kinds = gguf.metadata.get("tokenizer.ggml.token_type")
-        types = kinds.tolist() if isinstance(kinds, np.ndarray) else [NORMAL] * len(words)
+        kinds = read_numbers(gguf.metadata, "tokenizer.ggml.token_type")
+        types = [NORMAL] * len(words) if kinds is None else kinds.tolist()
         if len(types) != len(words) or len(set(words)) != len(words):
             raise ModelFileError(f"{gguf.path}: {len(words)} tokens, {len(set(words))} distinct, {len(types)} types")
         self.named_ends = [self._id(gguf, key, len(words)) for key in ("eos_token_id", "eot_token_id", "eom_token_id")]
-        forced = {*self.named_ends, self._id(gguf, "bos_token_id", len(words))}
+        self.bos_id = self._id(gguf, "bos_token_id", len(words))
+        forced = {*self.named_ends, self.bos_id}
         self.normal: dict[str, int] = {}
         self.control: dict[str, int] = {}
         self.user_defined: dict[str, int] = {}
@@ -172,8 +171,8 @@ class _Vocabulary:
 
     @staticmethod
     def _id(gguf: GgufFile, name: str, limit: int) -> int | None:
-        token_id: Any = gguf.metadata.get(f"tokenizer.ggml.{name}")
-        if token_id is not None and not (type(token_id) is int and 0 <= token_id < limit):
+        token_id = read_value(gguf.metadata, f"tokenizer.ggml.{name}", int)
+        if token_id is not None and not 0 <= token_id < limit:
             raise ModelFileError(f"{gguf.path}: {name} is {token_id!r}, the vocabulary has {limit} tokens")
         return token_id
 
@@ -183,7 +182,8 @@ class _Vocabulary:
 
 
 def _build_bpe(gguf: GgufFile, normal: dict[str, int]) -> BpeTokenizer:
-    rule = find_pre_tokenizer(str(gguf.metadata.get("tokenizer.ggml.pre", "default")))
+    name = read_value(gguf.metadata, "tokenizer.ggml.pre", str)
+    rule = find_pre_tokenizer("default" if name is None else name)
     merges: list[tuple[str, str]] = []
     for line in gguf.require("tokenizer.ggml.merges", list):
         left, _, right = line.partition(" ")
