@@ -8,7 +8,8 @@ DEMO_TASK := examples/demo.yaml
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 # -qq hides warnings about package folders that a machine does not have; errors still show.
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+PIP_LOUD := $(BIN)/python -m pip install --disable-pip-version-check --no-input
+PIP := $(PIP_LOUD) -qq
 NATIVE := $(wildcard src/armillary/kernels/native/*.cpp src/armillary/kernels/native/*.hpp)
 
 .PHONY: help demo test check install lock pages clean
@@ -45,9 +46,14 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
+# The stamp holds what was installed: another value of TORCH makes it old, and all that follows from it.
+ifneq ($(strip $(TORCH)),$(shell cat $(STAMPS)/torch 2>/dev/null))
+.PHONY: $(STAMPS)/torch
+endif
+
 $(STAMPS)/torch: $(STAMPS)/venv
 	@echo "Installing $(TORCH): the largest part, a few minutes on a slow line ..."
-	@$(PIP) "$(TORCH)"
+	@$(PIP_LOUD) "$(TORCH)"
 	@echo "$(TORCH)" > $@
 
 $(STAMPS)/lock: requirements/lock.txt $(STAMPS)/torch
