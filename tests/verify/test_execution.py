@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from armillary.verify.execution import CALLS_PER_RUN, MAX_STOPS, Jail, run_alone, run_calls
+from armillary.verify.execution import CALLS_PER_RUN, MAX_FULL_RUNS, MAX_STOPS, TOO_LARGE, Jail, run_alone, run_calls
 from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
 
 Result = Callable[..., JailResult]
@@ -118,3 +118,27 @@ def f(x):
 def test_a_patched_counter_does_not_choose_what_comes_out(jail: Jail) -> None:
     source = "from collections import Counter\nCounter.items = lambda self: [('b', 1)]\ndef f(): return Counter('a')"
     assert run_alone(jail, source, Call("f", ())).text == "{'a': 1}"
+
+
+def test_a_run_whose_results_fill_its_room_is_gone_on_with_in_another(scripted: Any, result: Result) -> None:
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        if run < MAX_FULL_RUNS - 1:
+            return result([Outcome("returned", run), MISSING, MISSING][: len(calls)], stopped_by="results")
+        return result([Outcome("returned", run)] * len(calls))
+
+    found = run_calls(scripted(script), "", calls(6)).observations
+    assert [item.value for item in found] == [0, 1, 2, 3, 3, 3]
+
+
+def test_after_some_such_runs_the_rest_is_too_large(scripted: Any, result: Result) -> None:
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        return result([Outcome("returned", run), *[MISSING] * (len(calls) - 1)], stopped_by="results")
+
+    found = run_calls(scripted(script), "", calls(6)).observations
+    assert [item.kind for item in found] == ["returned"] * MAX_FULL_RUNS + ["unencodable"] * (6 - MAX_FULL_RUNS)
+    assert found[-1] == TOO_LARGE
+
+
+def test_a_single_answer_that_fills_the_room_is_a_death(scripted: Any, result: Result) -> None:
+    jail = scripted(lambda source, calls, run: result([MISSING] * len(calls), stopped_by="results"))
+    assert run_calls(jail, "", calls(1)).observations[0].text == "gave more than it may"

@@ -20,6 +20,8 @@ from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call, JailResult, 
 CALLS_PER_RUN = 200
 # After so many calls without an answer the rest is skipped: such a program only burns time.
 MAX_STOPS = 3
+# Processes that may end because the room for their results is spent, before the rest counts as too large.
+MAX_FULL_RUNS = 4
 
 ObservationKind = Literal["returned", "raised", "timeout", "unencodable", "forged", "died", "skipped"]
 
@@ -85,12 +87,13 @@ class Execution:
 
 
 SKIPPED = Observation("skipped", text="not run")
+TOO_LARGE = Observation("unencodable", text="its results together are too large to be judged")
 
 
 def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) -> Execution:
     """Make all calls, in as few processes as it takes."""
     observations: list[Observation] = []
-    num_stops = 0
+    num_stops = num_full_runs = 0
     while len(observations) < len(calls) or not calls:
         batch = calls[len(observations) : len(observations) + CALLS_PER_RUN]
         result = jail.run(source, batch, seed=seed)
@@ -101,7 +104,11 @@ def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) 
         answered = list(takewhile(lambda outcome: outcome.kind != "missing", result.outcomes))
         observations += [_observe(outcome, result) for outcome in answered]
         num_stops += sum(outcome.kind == "timeout" for outcome in answered)
-        if len(answered) < len(batch) and num_stops < MAX_STOPS:
+        if result.stopped_by == "results" and answered:
+            num_full_runs += 1
+            if num_full_runs == MAX_FULL_RUNS:
+                observations += [TOO_LARGE] * (len(calls) - len(observations))
+        elif len(answered) < len(batch) and num_stops < MAX_STOPS:
             observations.append(run_alone(jail, source, calls[len(observations)], seed=seed))
             num_stops += 1
         if num_stops >= MAX_STOPS:
@@ -133,5 +140,6 @@ def _observe(outcome: Outcome, result: JailResult) -> Observation:
         "output": "printed more than it may",
         "signal": f"the process was killed by signal {result.signal}",
         "exit": "the process ended itself",
+        "results": "gave more than it may",
     }
     return Observation("died", text=reasons[result.stopped_by])
