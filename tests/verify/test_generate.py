@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -10,14 +11,9 @@ from hypothesis import strategies as st
 from armillary.core.tasks import Example, Parameter, TaskSpec
 from armillary.core.values import MAX_INT_BITS, canonical
 from armillary.verify.domains import contains, parse_domain
-from armillary.verify.generate import (
-    MAX_INPUT_SIZE,
-    can_generate,
-    edge_values,
-    generate_inputs,
-    mutate,
-    random_value,
-)
+from armillary.verify.generate import MAX_INPUT_SIZE, can_generate, generate_inputs
+from armillary.verify.generate_values import Scope, edge_values, random_value
+from armillary.verify.mutate import mutate
 
 DOMAINS = [
     "int", "int | 3..5", "int | >= 7", "int | <= -2", "float", "float | 0.5..0.75", "bool", "str",
@@ -43,7 +39,7 @@ def test_edge_values_lie_in_the_domain_and_come_once(text: str) -> None:
 def test_random_values_have_the_type_and_the_bounds(text: str) -> None:
     domain = parse_domain(text)
     source = random.Random(1)
-    made = [random_value(domain, source, size) for size in range(1, 14) for _ in range(3)]
+    made = [random_value(domain, source, Scope(size)) for size in range(1, 14) for _ in range(3)]
     # Sets may come out shorter than asked for where items repeat or cannot be hashed.
     assert sum(contains(domain, value) for value in made) >= len(made) // 2
 
@@ -181,3 +177,75 @@ def test_examples_too_large_for_an_input_are_left_out() -> None:
     made = generate_inputs(task("int", examples=(Example((huge,), 1),)), count=20, seed=0)
     assert made
     assert all(item[0].bit_length() <= MAX_INT_BITS for item in made)
+
+
+def texts(text: str, *, seed: int = 0, count: int = 400) -> list[str]:
+    return [item[0] for item in generate_inputs(task(text), count=count, seed=seed)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_about_one_text_in_six_holds_more_than_printable_ascii(seed: int) -> None:
+    made = texts("str", seed=seed)
+    unusual = [text for text in made if not all(" " <= char <= "~" for char in text)]
+    assert 0.08 < len(unusual) / len(made) < 0.25
+
+
+def test_no_text_holds_half_of_a_surrogate_pair() -> None:
+    made = texts("str", count=2000)
+    assert any(ord(char) > 0xFFFF for text in made for char in text)
+    assert all(not 0xD800 <= ord(char) <= 0xDFFF for text in made for char in text)
+
+
+def test_some_inputs_are_long_and_most_are_short() -> None:
+    for text in ("str", "list[int]", "set[int]", "list[list[int]]", "bytes", "tuple[int, ...]"):
+        lengths = [len(item[0]) for item in generate_inputs(task(text), count=200, seed=0)]
+        assert max(lengths) >= 20, text
+        assert sum(length > 14 for length in lengths) < 20, text
+
+
+def test_long_inputs_keep_a_declared_length() -> None:
+    assert max(map(len, texts("str | len<=40"))) > 25
+    assert {len(text) for text in texts("str | len 2..6")} == {2, 3, 4, 5, 6}
+
+
+def test_integers_reach_beyond_what_a_float_holds_unless_they_are_bounded() -> None:
+    made = [item[0] for item in generate_inputs(task("int"), count=200, seed=0)]
+    assert max(made) > 2**53
+    assert min(made) < -(2**53)
+    assert sum(abs(number) <= 1000 for number in made) > 120
+    half = [item[0] for item in generate_inputs(task("int | >= 7"), count=200, seed=0)]
+    assert max(half) > 2**53
+    assert min(half) == 7
+
+
+def test_inputs_grow_to_their_full_size_though_many_are_made_for_a_requirement_to_choose_from() -> None:
+    made = generate_inputs(task("list[int]"), count=1600, seed=0)[:200]
+    assert sum(len(item[0]) > 8 for item in made) > 15
+
+
+def test_related_parameters_are_made_from_each_other() -> None:
+    pairs = generate_inputs(task("str", "str"), count=200, seed=0)
+    assert sum(len(left) > 3 and sorted(left) == sorted(right) for left, right in pairs) > 10
+    needles = generate_inputs(task("list[str]", "str"), count=200, seed=0)
+    assert sum(text in items for items, text in needles) > 20
+
+
+@pytest.mark.parametrize("value", [[1, 2, 3], "abc"])
+def test_a_mutation_may_drop_add_swap_change_or_repeat_items(value: list[int] | str) -> None:
+    source = random.Random(0)
+    made = [mutate(value, source) for _ in range(200)]
+    assert {len(item) for item in made} >= {2, 3, 4, 6}
+    assert value[::-1] in made
+
+
+def test_digits_brackets_punctuation_and_line_breaks_all_occur() -> None:
+    made = set("".join(texts("str | len<=9")))
+    assert made >= set("0123456789-+.,:()[]{}<> \n\t")
+
+
+@pytest.mark.parametrize(("annotation", "returns"), [("list[int]", ""), ("dict[int, int]", ""), ("int", "float")])
+def test_integers_stay_exact_as_floats_where_a_right_answer_may_be_a_float(annotation: str, returns: str) -> None:
+    spec = TaskSpec("p", "f", (Parameter("x", annotation),), returns=returns)
+    made = "".join(canonical(item) for item in generate_inputs(spec, count=200, seed=0))
+    numbers = [abs(int(digits)) for digits in re.findall(r"-?\d+", made)]
+    assert 2**40 < max(numbers) < 2**47
