@@ -21,7 +21,7 @@ UNUSUAL_SHARE = 2 / 3
 # All large or tiny floats of an input share sign and magnitude: honest sums in another order still agree.
 FLOAT_SCALES = (1e-60, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e3, 1e6, 1e9, 1e12, 1e16, 1e20, 1e60)
 INT_BITS = (7, 8, 15, 16, 31, 32, 40, 45)
-WIDE_INT_BITS = (7, 8, 15, 16, 31, 32, 53, 53, 54, 63, 64)
+WIDE_INT_BITS = (7, 8, 15, 16, 31, 32, 53, 54, 63, 64, 65, 80)
 _EDGE_INTS = (0, 1, -1, 2, 3, 10, -10, 100)
 _EDGE_FLOATS = (0.0, 1.0, -1.0, 0.5, 2.5, -0.25, 100.0)
 _SPANS = (2, 5, 20, 200, 1000)
