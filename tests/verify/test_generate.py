@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from armillary.core.tasks import Example, Parameter, TaskSpec
 from armillary.core.values import MAX_INT_BITS, canonical
 from armillary.verify.domains import contains, parse_domain
-from armillary.verify.generate import MAX_INPUT_SIZE, can_generate, generate_inputs
+from armillary.verify.generate import (
+    INPUTS_PER_LARGE_ONE,
+    MAX_INPUT_SIZE,
+    can_generate,
+    generate_inputs,
+    is_large,
+)
 from armillary.verify.generate_values import Scope, edge_values, random_value
 from armillary.verify.mutate import mutate
 
@@ -249,3 +255,26 @@ def test_integers_stay_exact_as_floats_where_a_right_answer_may_be_a_float(annot
     made = "".join(canonical(item) for item in generate_inputs(spec, count=200, seed=0))
     numbers = [abs(int(digits)) for digits in re.findall(r"-?\d+", made)]
     assert 2**40 < max(numbers) < 2**47
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_one"),
+    [
+        ((10_000, "short", [1, 2]), False),
+        ((10_001,), True),
+        (([{"a": (-20_000,)}],), True),
+        (([0] * 21,), True),
+        (({1: 2}, {3}, frozenset({4})), False),
+    ],
+)
+def test_large_inputs_are_those_that_a_right_program_may_take_long_for(
+    arguments: tuple[object, ...], is_one: bool
+) -> None:
+    assert is_large(arguments) is is_one
+
+
+def test_large_inputs_are_few_and_come_last() -> None:
+    task = TaskSpec("p", "f", parameters=(Parameter("n", "int"),))
+    found = [is_large(item) for item in generate_inputs(task, count=200, seed=0)]
+    assert found == sorted(found)
+    assert 1 <= sum(found) <= 200 // INPUTS_PER_LARGE_ONE

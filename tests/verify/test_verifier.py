@@ -325,3 +325,38 @@ def test_a_requirement_that_gives_no_answer_is_named_and_not_called_false(verifi
     verdict = verifier.verify(spec, "def f(x): return x")
     assert verdict.status == Status.UNKNOWN
     assert verdict.reason.startswith(f"requires[0] gave no answer ({endless.text}): ")
+
+
+SUM = "result == (n * (n + 1) // 2 if n > 0 else 0)"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "promise", "code"),
+    [
+        (
+            Parameter("n", "int"),
+            SUM,
+            "def f(n):\n    total = 0\n    for i in range(n + 1): total += i\n    return total",
+        ),
+        (Parameter("n", "int"), SUM, "def f(n): return sum(range(n + 1))"),
+        (
+            Parameter("xs", "list[int]"),
+            "result == 2 ** len(xs)",
+            "def f(xs): return 1 if not xs else f(xs[1:]) + f(xs[1:])",
+        ),
+    ],
+    ids=["a loop", "a call that cannot be interrupted", "a power set"],
+)
+def test_time_is_not_held_against_a_program_on_a_large_input(
+    verifier: CodeVerifier, parameter: Parameter, promise: str, code: str
+) -> None:
+    verdict = verifier.verify(TaskSpec("p", "f", parameters=(parameter,), ensures=(Predicate(promise),)), code)
+    assert verdict.status == Status.TESTED
+    assert verdict.reason.endswith("; ensures[0]: no answer within the time limit on a large input")
+
+
+def test_time_is_held_against_a_program_on_an_ordinary_input(verifier: CodeVerifier) -> None:
+    spec = TaskSpec("p", "f", parameters=(Parameter("n", "int"),), ensures=(Predicate("result == n"),))
+    verdict = verifier.verify(spec, "def f(n):\n    while n == 7: pass\n    return n")
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.call == "f(7)"

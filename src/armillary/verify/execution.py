@@ -134,7 +134,7 @@ def _observe(outcome: Outcome, result: JailResult) -> Observation:
     if outcome.kind == "unencodable":
         text = f"a value that cannot leave the sandbox: {steady(outcome.error_message)}"
         return Observation("unencodable", error=outcome.error_type, text=text)
-    if outcome.kind == "timeout" or result.stopped_by == "wall":
+    if outcome.kind == "timeout" or result.stopped_by in ("wall", "cpu"):
         return Observation("timeout", text="no answer within the time limit")
     reasons = {
         "output": "printed more than it may",

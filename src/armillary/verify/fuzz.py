@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from armillary.core.tasks import TaskSpec
 from armillary.verify.contract import Contract
 from armillary.verify.domains import contains, parameter_domains
-from armillary.verify.generate import Arguments, generate_inputs
-from armillary.verify.oracles import Finding, Oracle, Unjudged
+from armillary.verify.generate import INPUTS_PER_LARGE_ONE, Arguments, generate_inputs, is_large
+from armillary.verify.oracles import SLOW, Finding, Oracle, Unjudged
 from armillary.verify.shrink import shrink, weight
 
 NUM_INPUTS = 200
@@ -38,6 +38,7 @@ class SearchResult:
         num_judged: promise id -> inputs on which it held or was broken.
         unjudged: promise id -> reason -> inputs of which it speaks but on which it could not be judged.
         hidden: ids of promises that could not be judged because of what the program gave.
+        slow: ids of promises that it did not keep in time on a large input; no further large one was tried.
         breach: None when every promise held, or when what broke one did not do so again.
         flaky_id: the promise that was broken once and held when the same input was run again, or empty.
         load_error: why a program that had loaded before did not load for a batch, or empty.
@@ -46,6 +47,7 @@ class SearchResult:
     num_judged: Mapping[str, int] = field(default_factory=dict)
     unjudged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
+    slow: frozenset[str] = frozenset()
     breach: Breach | None = None
     flaky_id: str = ""
     load_error: str = ""
@@ -58,18 +60,22 @@ class _Tally:
         self.num_judged: Counter[str] = Counter()
         self.unjudged: dict[str, Counter[str]] = {}
         self.hidden: set[str] = set()
+        self.slow: set[str] = set()
         self.load_error = ""
 
     def add(self, name: str, judged: Finding | Unjudged | None) -> None:
         if not isinstance(judged, Unjudged):
             self.num_judged[name] += 1
+        elif judged == SLOW:
+            self.slow.add(name)
         elif not judged.is_outside:
             self.unjudged.setdefault(name, Counter())[judged.reason] += 1
             self.hidden |= {name} if judged.is_hidden else set()
             self.load_error = self.load_error or (judged.reason if judged.is_unloaded else "")
 
     def result(self) -> SearchResult:
-        return SearchResult(dict(self.num_judged), self.unjudged, frozenset(self.hidden), load_error=self.load_error)
+        hidden, slow = frozenset(self.hidden), frozenset(self.slow)
+        return SearchResult(dict(self.num_judged), self.unjudged, hidden, slow, load_error=self.load_error)
 
 
 def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: int) -> list[Arguments]:
@@ -77,13 +83,18 @@ def admissible_inputs(task: TaskSpec, contract: Contract, *, count: int, seed: i
     if not task.requires:
         return generate_inputs(task, count=count, seed=seed)
     made = generate_inputs(task, count=count * OVERSAMPLING, seed=seed)
+    num_ordinary = sum(not is_large(item) for item in made)
+    large = _admitted(contract, made[num_ordinary:][: max(1, count // INPUTS_PER_LARGE_ONE)])
     kept: list[Arguments] = []
-    for start in range(0, len(made), count):
-        batch = made[start : start + count]
-        kept += [item for item, is_admitted in zip(batch, contract.admits(batch), strict=True) if is_admitted]
-        if len(kept) >= count:
+    for start in range(0, num_ordinary, count):
+        kept += _admitted(contract, made[start : min(start + count, num_ordinary)])
+        if len(kept) + len(large) >= count:
             break
-    return kept[:count]
+    return kept[: count - len(large)] + large
+
+
+def _admitted(contract: Contract, inputs: Sequence[Arguments]) -> list[Arguments]:
+    return [item for item, is_admitted in zip(inputs, contract.admits(inputs), strict=True) if is_admitted]
 
 
 def unanswered_requirement(task: TaskSpec, contract: Contract, *, seed: int) -> str:
@@ -97,10 +108,9 @@ def unanswered_requirement(task: TaskSpec, contract: Contract, *, seed: int) -> 
 
 
 def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[Arguments]) -> SearchResult:
-    """Judge the inputs batch by batch until one breaks a promise."""
+    """Judge the inputs batch by batch until one breaks a promise, or a large one takes too long."""
     tally = _Tally()
-    for start in range(0, len(inputs), INPUTS_PER_BATCH):
-        batch = inputs[start : start + INPUTS_PER_BATCH]
+    for batch in _batches(inputs):
         broken: list[Breach] = []
         for arguments, judgement in zip(batch, oracle.judge(batch), strict=True):
             for name, judged in judgement.items():
@@ -110,9 +120,20 @@ def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[
         if broken:
             smallest = min(broken, key=lambda breach: weight(breach.arguments))
             return _confirmed(task, oracle, contract, smallest, tally.result())
-        if tally.load_error:
+        if tally.load_error or tally.slow:
             break
     return tally.result()
+
+
+def _batches(inputs: Sequence[Arguments]) -> Iterator[Sequence[Arguments]]:
+    """The ordinary inputs, then the large ones: first a single one, as each may cost all the time that a call has."""
+    num_ordinary = sum(not is_large(item) for item in inputs)
+    ordinary, large = inputs[:num_ordinary], inputs[num_ordinary:]
+    for start in range(0, num_ordinary, INPUTS_PER_BATCH):
+        yield ordinary[start : start + INPUTS_PER_BATCH]
+    for batch in (large[:1], large[1:4], large[4:]):
+        if batch:
+            yield batch
 
 
 def _confirmed(task: TaskSpec, oracle: Oracle, contract: Contract, found: Breach, result: SearchResult) -> SearchResult:

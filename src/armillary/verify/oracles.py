@@ -8,7 +8,7 @@ How each kind of evidence is gathered:
 * An exception counts against the program where ``ensures`` promises a result, where no clause of ``raises`` demands
   it, or where the reference returned; a law cannot be judged on an input on which a side raises.
 * A call that does not end within the sandbox's limit, or that ends its process, breaks every promise about its input:
-  nothing could be said of the answer. Bound the inputs of a task whose honest answers are slow.
+  nothing could be said of the answer. On a large input running out of time is only noted: there an honest program may.
 * What cannot be judged is said to be so, with the reason: every promise stands in every judgement. A value that cannot
   leave the jail may be right, so it is not held against the program; but whoever hides a result is not tested by it.
 """
@@ -24,7 +24,7 @@ from armillary.core.verdicts import CheckOrigin, Level
 from armillary.verify.comparison import equal_by_value, matches
 from armillary.verify.contract import Contract
 from armillary.verify.execution import Execution, Jail, Observation, run_calls
-from armillary.verify.generate import Arguments
+from armillary.verify.generate import Arguments, is_large
 from armillary.verify.laws import Laws, Side
 from armillary.verify.readable import readable_value
 from armillary.verify.sandbox.outcomes import Call
@@ -74,6 +74,8 @@ class Unjudged:
     is_unloaded: bool = False
 
 
+SLOW = Unjudged("no answer within the time limit on a large input", is_outside=True)
+
 # For one input: the id of every promise -> how it is broken, why it is not judged, or None where it holds.
 Judgement: TypeAlias = Mapping[str, Finding | Unjudged | None]
 Row: TypeAlias = dict[str, Finding | Unjudged | None]
@@ -118,6 +120,9 @@ class PropertyOracle:
 
     def judge(self, inputs: Sequence[Arguments]) -> list[Judgement]:
         """Run the program on all inputs, then the predicates on what came out."""
+        return [_excused(row, item) for row, item in zip(self._judge(inputs), inputs, strict=True)]
+
+    def _judge(self, inputs: Sequence[Arguments]) -> list[Row]:
         judgements: list[Row] = [{} for _ in inputs]
         demanded = self._contract.demanded_errors(inputs)
         if self._task.ensures or self._task.raises:
@@ -131,7 +136,7 @@ class PropertyOracle:
             broken = Unjudged("another promise is broken already")
             return [_all(self._ids("laws"), broken) | row for row in judgements]
         self._judge_laws(inputs, demanded, judgements)
-        return list(judgements)
+        return judgements
 
     def _run(self, inputs: Sequence[Arguments]) -> Execution:
         calls = [Call(self._task.entry_point, row) for row in inputs]
@@ -225,8 +230,8 @@ class DifferentialOracle:
         for name, execution in (("the reference", wanted), ("the code", found)):
             if execution.load_error:
                 return [{"reference": _unloaded(name, execution)} for _ in inputs]
-        pairs = zip(wanted.observations, found.observations, strict=True)
-        return [{"reference": self._judge(left, right)} for left, right in pairs]
+        rows = zip(inputs, wanted.observations, found.observations, strict=True)
+        return [_excused({"reference": self._judge(left, right)}, item) for item, left, right in rows]
 
     def _judge(self, wanted: Observation, found: Observation) -> Finding | Unjudged | None:
         if wanted.kind == "raised":
@@ -237,6 +242,14 @@ class DifferentialOracle:
             return Unjudged(found.text, is_hidden=found.kind == "unencodable")
         is_same = found.kind == "returned" and matches(wanted.value, found.value, self._task.returns)
         return None if is_same else _finding(wanted.text, found)
+
+
+def _excused(row: Row, arguments: Arguments) -> Row:
+    """The same judgement, but that no time limit is held against the program on a large input."""
+    slow = [name for name, item in row.items() if isinstance(item, Finding) and item.is_slow]
+    if not slow or not is_large(arguments):
+        return row
+    return row | _all(slow, SLOW)
 
 
 def _all(names: Iterable[str], judged: Finding | Unjudged | None) -> Row:

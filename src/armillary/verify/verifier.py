@@ -21,8 +21,8 @@ from armillary.verify.contract import Contract
 from armillary.verify.examples_level import judge_examples
 from armillary.verify.execution import Jail, run_calls
 from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search, unanswered_requirement
-from armillary.verify.generate import Arguments, can_generate
-from armillary.verify.oracles import DifferentialOracle, Oracle, Promise, PropertyOracle
+from armillary.verify.generate import Arguments, can_generate, is_large
+from armillary.verify.oracles import SLOW, DifferentialOracle, Oracle, Promise, PropertyOracle
 from armillary.verify.policy import check_policy
 from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
@@ -109,8 +109,9 @@ class CodeVerifier:
 
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
         """One fingerprint per code, see ``behaviours.fingerprint``."""
-        # Every fourth: edge values come first, and inputs of all sizes tell programs apart.
-        inputs = self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4]
+        # Every fourth: edge values come first, and inputs of all sizes tell programs apart; but programs that only
+        # differ in how long they take are to be found alike.
+        inputs = [item for item in self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4] if not is_large(item)]
         return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
 
     def _climb(self, task: TaskSpec, code: str, seed: int) -> Climb:
@@ -248,6 +249,8 @@ def _note(promise: Promise, result: SearchResult) -> str:
         [(reason, _)] = reasons.most_common(1)
         num_tried = num_judged + reasons.total()
         return f"{promise.id} could not be judged on {reasons.total()} of {num_tried} inputs: {reason}"
+    if promise.id in result.slow:
+        return f"{promise.id}: {SLOW.reason}"
     return "" if num_judged else f"{promise.id} was not tested by any input"
 
 

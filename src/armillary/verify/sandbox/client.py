@@ -18,6 +18,7 @@ _STRENGTH: Final[dict[str, int]] = {"none": 0, "B": 1, "A": 2}
 _NOT_LOADED: Final = {
     "exit": "Stopped: the program ended its own process while it loaded",
     "wall": "Stopped: the wall clock ran out while the program loaded",
+    "cpu": "Stopped: the program used up its processor time while it loaded",
     "output": "Stopped: the program printed too much while it loaded",
     "signal": "Stopped: the program was killed while it loaded",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -31,6 +32,7 @@ _BOOT: Final = (
 START_S: Final = 60.0
 KILL_S: Final = 5.0
 _READ_BYTES: Final = 1 << 16
+_SPENT_SHARE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ class _Gatherer:
         self._buffers = {output: bytearray(), lines: bytearray()}
         self._caps = {output: limits.output_bytes, lines: MAX_RESULT_BYTES}
         self._output, self._lines = output, lines
+        self._cpu_s = limits.cpu_s
         self._stopped_by: StopReason = "exit"
         self._code = 0
 
@@ -246,4 +249,6 @@ class _Gatherer:
         if self._stopped_by == "exit" and self._is_overfull():
             self._stopped_by = "output"
         elif self._stopped_by == "exit" and self._code < 0:
-            self._stopped_by = "signal"
+            # The kernel kills what has used up its processor time, without a word why, and counts in ticks.
+            is_spent = self._code == -signal.SIGKILL and reply["cpu_s"] >= _SPENT_SHARE * self._cpu_s
+            self._stopped_by = "cpu" if is_spent else "signal"

@@ -11,7 +11,7 @@ from armillary.core.values import Json
 
 Tier = Literal["A", "B", "none"]
 OutcomeKind = Literal["returned", "raised", "timeout", "unencodable", "missing"]
-StopReason = Literal["exit", "wall", "output", "signal", "results"]
+StopReason = Literal["exit", "wall", "cpu", "output", "signal", "results"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,10 @@ class Zygote:
         if handle not in ready:
             os.kill(pid, signal.SIGKILL)
             is_orphaned = not ready or self._has_closed()
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        _, status, usage = os.wait4(pid, 0)
         _reap_all()
-        return None if is_orphaned else {"code": code}
+        reply = {"code": os.waitstatus_to_exitcode(status), "cpu_s": usage.ru_utime + usage.ru_stime}
+        return None if is_orphaned else reply
 
     def _has_closed(self) -> bool:
         try:
