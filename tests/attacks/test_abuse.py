@@ -60,13 +60,13 @@ def test_an_endless_loop_that_swallows_every_interruption_is_killed_by_its_cpu_l
                 except BaseException: pass
         """
     result = run(sandbox, text, Limits(wall_s=8.0, cpu_s=1, call_cpu_s=0.3))
-    assert (kinds(result), result.stopped_by, result.signal) == (["missing", "missing"], "signal", 9)
+    assert (kinds(result), result.stopped_by) == (["missing", "missing"], "cpu")
 
 
 def test_a_long_computation_inside_one_c_function_is_killed(sandbox: Sandbox) -> None:
     result = run(sandbox, "def f():\n    return sum(range(10 ** 12))", Limits(wall_s=2.0, cpu_s=1, call_cpu_s=0.3))
     assert kinds(result) == ["missing", "missing"]
-    assert result.stopped_by in ("signal", "wall")
+    assert result.stopped_by in ("cpu", "wall")
 
 
 def test_an_endless_loop_while_loading_is_reported_as_such(sandbox: Sandbox) -> None:

@@ -73,6 +73,7 @@ def test_a_call_that_was_only_starved_by_others_gets_its_answer_alone(scripted: 
     ("stopped_by", "kind", "text"),
     [
         ("wall", "timeout", "no answer within the time limit"),
+        ("cpu", "timeout", "no answer within the time limit"),
         ("signal", "died", "the process was killed by signal 9"),
         ("exit", "died", "the process ended itself"),
         ("output", "died", "printed more than it may"),

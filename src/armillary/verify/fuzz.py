@@ -108,7 +108,7 @@ def unanswered_requirement(task: TaskSpec, contract: Contract, *, seed: int) -> 
 
 
 def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[Arguments]) -> SearchResult:
-    """Judge the inputs batch by batch until one breaks a promise, or a large one takes too long."""
+    """Judge the inputs batch by batch until one breaks a promise, hides a result, or is large and takes too long."""
     tally = _Tally()
     for batch in _batches(inputs):
         broken: list[Breach] = []
@@ -120,7 +120,8 @@ def search(task: TaskSpec, oracle: Oracle, contract: Contract, inputs: Sequence[
         if broken:
             smallest = min(broken, key=lambda breach: weight(breach.arguments))
             return _confirmed(task, oracle, contract, smallest, tally.result())
-        if tally.load_error or tally.slow:
+        # No later input makes a tested program of one that hides results; a further large one would be slow too.
+        if tally.load_error or tally.hidden or tally.slow:
             break
     return tally.result()
 
