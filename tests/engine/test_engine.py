@@ -73,6 +73,13 @@ def test_candidates_differ_from_each_other_and_repeat_with_the_seed() -> None:
     assert collect(engine.stream(request(num_candidates=4, **WARM))) == first
 
 
+def test_candidates_may_be_asked_for_in_several_requests() -> None:
+    engine, _ = toy_engine()
+    together = collect(engine.stream(request(num_candidates=5, **WARM)))
+    later = collect(engine.stream(replace(request(num_candidates=2, **WARM), first_candidate=3)))
+    assert [later[0], later[1]] == [together[3], together[4]]
+
+
 def test_the_prompt_is_read_once_for_all_candidates() -> None:
     engine, runner = toy_engine()
     answers = collect(engine.stream(request("abcdefgh", num_candidates=4, **WARM)))

@@ -27,7 +27,7 @@ class Sampling:
         top_p: keep the smallest set whose probability reaches this.
         min_p: drop tokens less likely than this share of the likeliest one.
         repetition_penalty: divides positive and multiplies negative logits of tokens already seen; 1 is off.
-        seed: candidate ``i`` of a request draws from a stream derived from ``(seed, i)``.
+        seed: the candidate with number ``i`` draws from a stream derived from ``(seed, i)``.
         stop: strings that end the text; they are not part of it.
         max_tokens: tokens to write at most, per candidate.
         num_logprobs: alternatives reported beside each token; 0 reports none.
@@ -49,6 +49,8 @@ class Request:
     """Ask for ``num_candidates`` independent continuations of one conversation.
 
     Attributes:
+        first_candidate: number of the first one; asking for 4 and then, from number 4, for 4 more, gives what asking
+            for 8 does. Events count from 0 all the same.
         max_seconds: wall clock for the whole request, from its first event on; what is not finished by then ends as
             ``Finished("cancelled")``. None sets no limit.
     """
@@ -56,6 +58,7 @@ class Request:
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
     num_candidates: int = 1
+    first_candidate: int = 0
     max_seconds: float | None = None
 
 

@@ -106,6 +106,7 @@ class TaskSpec:
         ensures: predicates over parameters and ``result``.
         laws: predicates that call the entry point themselves (metamorphic).
         raises: exception name -> predicate over the parameters under which it must be raised.
+        temporal: predicates over the parameters and ``steps``, the counted steps of a call.
         reference: source of a known-good implementation to compare with, or empty.
     """
 
@@ -118,13 +119,14 @@ class TaskSpec:
     ensures: tuple[Predicate, ...] = ()
     laws: tuple[Predicate, ...] = ()
     raises: tuple[tuple[str, str], ...] = ()
+    temporal: tuple[Predicate, ...] = ()
     reference: str = ""
     budget: Budget = field(default_factory=Budget)
 
     @property
     def has_hard_evidence(self) -> bool:
         """Whether anything can refute a wrong answer."""
-        return bool(self.examples or self.ensures or self.laws or self.raises or self.reference)
+        return bool(self.examples or self.ensures or self.laws or self.raises or self.temporal or self.reference)
 
     @property
     def sha256(self) -> str:
@@ -161,6 +163,7 @@ def task_to_json(task: TaskSpec) -> dict[str, Json]:
         "ensures": _predicates_to_json(task.ensures),
         "laws": _predicates_to_json(task.laws),
         "raises": [list(pair) for pair in task.raises],
+        "temporal": _predicates_to_json(task.temporal),
         "reference": task.reference,
         "budget": {
             "num_candidates": task.budget.num_candidates,
@@ -188,6 +191,8 @@ def task_from_json(body: Any) -> TaskSpec:
             ensures=_predicates_from_json(body["ensures"]),
             laws=_predicates_from_json(body["laws"]),
             raises=tuple((name, text) for name, text in map(_texts, exactly(body["raises"], list))),
+            # Traces of 0.1 have no such field.
+            temporal=_predicates_from_json(body.get("temporal", [])),
             reference=exactly(body["reference"], str),
             budget=_budget_from_json(body["budget"]),
         )

@@ -10,7 +10,7 @@ from armillary.core.errors import TraceError
 from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json
 
-Level = Literal["policy", "examples", "property", "differential"]
+Level = Literal["policy", "examples", "property", "differential", "temporal", "symbolic", "agreement"]
 CheckOrigin = Literal["user", "docstring", "model", "sandbox"]
 
 
@@ -70,6 +70,24 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """How often answers with such evidence were wrong before.
+
+    Attributes:
+        probability: share of wrong ones among the labelled answers with this much evidence.
+        low, high: 95 % interval of it.
+        num_labels: labelled answers that it rests on.
+        source: where the labels came from, for the user.
+    """
+
+    probability: float
+    low: float
+    high: float
+    num_labels: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """All that is known about one answer to one task.
 
@@ -77,7 +95,8 @@ class Verdict:
         reason: one sentence for the user; says why when the status is UNKNOWN.
         sandbox_tier: strength of the jail that ran the code: ``A``, ``B``, or ``none`` when nothing ran.
         seed: seed of the generated inputs.
-        elapsed_ms: wall clock; the only field that a replay may see differ.
+        elapsed_ms: wall clock; a replay may see it differ.
+        risk: what the user's own labelled tasks say of such evidence, or None; no part of what is replayed.
     """
 
     status: Status
@@ -87,6 +106,7 @@ class Verdict:
     sandbox_tier: str = "none"
     seed: int = 0
     elapsed_ms: float = 0.0
+    risk: Risk | None = None
 
     @property
     def passed_hard(self) -> frozenset[str]:

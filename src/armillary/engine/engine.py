@@ -82,7 +82,8 @@ class Engine:
         self._is_streaming = True
         deadline_s = time.monotonic() + (math.inf if request.max_seconds is None else request.max_seconds)
         sequences = [
-            SequenceState.begin(index, prompt_ids, request.sampling) for index in range(request.num_candidates)
+            SequenceState.begin(index, prompt_ids, request.sampling, first_candidate=request.first_candidate)
+            for index in range(request.num_candidates)
         ]
         try:
             self._scheduler.submit(sequences)

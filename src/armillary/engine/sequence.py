@@ -54,14 +54,16 @@ class SequenceState:
     finish_reason: FinishReason | None = None
 
     @classmethod
-    def begin(cls, candidate: int, prompt_ids: Sequence[int], sampling: Sampling) -> SequenceState:
-        """A candidate that has written nothing yet."""
+    def begin(
+        cls, candidate: int, prompt_ids: Sequence[int], sampling: Sampling, *, first_candidate: int = 0
+    ) -> SequenceState:
+        """A candidate that has written nothing yet; its random numbers are those of ``first_candidate + candidate``."""
         return cls(
             candidate=candidate,
             sampling=sampling,
             token_ids=list(prompt_ids),
             num_prompt_tokens=len(prompt_ids),
-            random=RandomStream(sampling.seed, candidate),
+            random=RandomStream(sampling.seed, first_candidate + candidate),
             text=TextStream(sampling.stop),
             seen_ids=set(prompt_ids),
         )

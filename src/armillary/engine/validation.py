@@ -21,6 +21,8 @@ def check_request(request: Request) -> None:
         raise UsageError("the request has no messages", hint="give at least one")
     if not 1 <= request.num_candidates <= MAX_CANDIDATES:
         raise UsageError(f"num_candidates is {request.num_candidates!r}, it must be 1 to {MAX_CANDIDATES}")
+    if request.first_candidate < 0:
+        raise UsageError(f"first_candidate is {request.first_candidate!r}, it must be 0 or more")
     check_sampling(request.sampling)
 
 

@@ -283,7 +283,7 @@ def _request_to_json(model: str, request: Request, candidate: int) -> dict[str, 
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": sampling.max_tokens,
-        "seed": sampling.seed + candidate,
+        "seed": sampling.seed + request.first_candidate + candidate,
     }
     # Not every server knows these; one that does not refuses the request, so they are sent only when they matter.
     optional: dict[str, Any] = {
