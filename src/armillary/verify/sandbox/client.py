@@ -11,6 +11,7 @@ from typing import Final, Self
 from armillary.core.errors import SandboxError, UsageError
 from armillary.verify.sandbox.link import RawRun, ZygoteLink
 from armillary.verify.sandbox.outcomes import DEFAULT_LIMITS, Call, JailResult, Limits, Tier
+from armillary.verify.sandbox.packages import Outfit, find_packages
 from armillary.verify.sandbox.tiers import probe_link
 from armillary.verify.sandbox.wire import Report, job_to_bytes, make_job, read_report
 
@@ -33,13 +34,27 @@ class Sandbox:
     Args:
         minimum_tier: weakest jail that will do: ``A``, or ``B`` where namespaces are not to be had.
         limits: for runs that bring none of their own.
+        packages: top-level names of installed packages that programs may import besides the standard library; those
+            that they need in turn must be named too.
+        preload: modules that the zygote imports once, outside the jail, so that programs have them at no cost.
+
+    Raises:
+        UsageError: an unknown tier, or a package that is not installed.
     """
 
-    def __init__(self, minimum_tier: str = "A", limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        minimum_tier: str = "A",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        packages: Sequence[str] = (),
+        preload: Sequence[str] = (),
+    ) -> None:
         if minimum_tier not in ("A", "B"):
             raise UsageError(f"no sandbox tier {minimum_tier!r}", hint="A or B")
         self._minimum_tier = minimum_tier
         self._limits = limits
+        self._outfit = Outfit(find_packages(packages), tuple(preload))
         self._lock = threading.Lock()
         self._link: ZygoteLink | None = None
         self._finalizer: weakref.finalize[[], Sandbox] | None = None
@@ -97,7 +112,7 @@ class Sandbox:
         if self._link is not None and not self._link.is_alive:
             self._drop_link()
         if self._link is None:
-            self._link = ZygoteLink()
+            self._link = ZygoteLink(self._outfit)
             self._finalizer = weakref.finalize(self, self._link.close)
         return self._link
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox.kernel import syscall
+from armillary.verify.sandbox.packages import Place
 
 _CREATE_VERSION: Final = 1
 _RULE_PATH_BENEATH: Final = 1
@@ -88,6 +89,13 @@ def interpreter_grants() -> tuple[Grant, ...]:
         grants += _entry_by_entry(folder)
     grants += _shared_libraries()
     return tuple(grant for grant in grants if os.path.exists(grant.path))
+
+
+def package_grants(places: Sequence[Place]) -> tuple[Grant, ...]:
+    """What a program needs to read to import the packages in ``places``; names of their neighbours show."""
+    folders = [Grant(place.folder, _READ_DIR) for place in places]
+    entries = [f"{place.folder}/{entry}" for place in places for entry in place.entries]
+    return (*folders, *(Grant(path, _READ_FILE | _READ_DIR) for path in entries))
 
 
 def _shared_libraries() -> Iterator[Grant]:

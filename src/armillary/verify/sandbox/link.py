@@ -19,16 +19,19 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox.outcomes import Limits, StopReason, Tier
+from armillary.verify.sandbox.packages import Outfit
 from armillary.verify.sandbox.sizes import MAX_RESULT_BYTES
 from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY
 
 _SOURCE_FOLDER: Final = str(Path(__file__).resolve().parents[3])
 # Last on the path, so that nothing installed beside us can stand in for the standard library.
 _BOOT: Final = (
-    "import sys; folder, fd, pid = sys.argv[1:]; sys.path.append(folder); "
-    "from armillary.verify.sandbox.zygote import main; "
-    "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); main(int(fd), int(pid))"
+    "import sys; outfit, folder, fd, pid = sys.argv[1:]; sys.path.append(folder); "
+    "from armillary.verify.sandbox.zygote import main; from armillary.verify.sandbox.packages import Outfit; "
+    "sys.path.remove(folder); sys.path_importer_cache.pop(folder, None); "
+    "main(int(fd), int(pid), Outfit.from_text(outfit))"
 )
+_STANDARD_LIBRARY: Final = Outfit()
 START_S: Final = 60.0
 KILL_S: Final = 5.0
 _READ_BYTES: Final = 1 << 16
@@ -63,11 +66,14 @@ class RawRun:
 class ZygoteLink:
     """A running zygote; :meth:`close` ends it and everything it forked.
 
+    Args:
+        outfit: what programs may import besides the standard library.
+
     Raises:
         SandboxError: it could not be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, outfit: Outfit = _STANDARD_LIBRARY) -> None:
         if sys.platform != "linux":
             raise SandboxError(f"the sandbox needs Linux, this is {sys.platform}")
         if not sys.executable:
@@ -75,7 +81,7 @@ class ZygoteLink:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel = ours
         with theirs:
-            self._process = self._start(theirs.fileno())
+            self._process = self._start(theirs.fileno(), outfit)
         try:
             self._await_ready()
         except BaseException:
@@ -128,11 +134,11 @@ class ZygoteLink:
             self._process.kill()
             self._process.wait()
 
-    def _start(self, channel_fd: int) -> subprocess.Popen[bytes]:
+    def _start(self, channel_fd: int, outfit: Outfit) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-S", "-s", "-P", "-X", "utf8", "-c", _BOOT]
         try:
             return subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
-                [*command, _SOURCE_FOLDER, str(channel_fd), str(os.getpid())],
+                [*command, outfit.to_text(), _SOURCE_FOLDER, str(channel_fd), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

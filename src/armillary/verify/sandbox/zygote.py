@@ -7,7 +7,6 @@ job at a time and ends when its channel closes or its parent dies.
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import select
@@ -17,12 +16,13 @@ import sys
 import traceback
 from typing import Any, Final, NoReturn, TextIO
 
-from armillary.verify.sandbox import child, jail, landlock, limits, namespaces
+from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, packages
 from armillary.verify.sandbox.kernel import adopt_orphans
 from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, job_from_bytes, layers_line
 
 _NUM_DESCRIPTORS: Final = 3
 _HARNESS_FAILED: Final = 70
+NO_PACKAGES: Final = packages.Outfit()
 
 _PRELOADED: Final = (
     "_strptime abc array ast asyncio base64 bisect calendar cmath collections contextlib copy ctypes dataclasses "
@@ -38,12 +38,14 @@ class Zygote:
     Args:
         channel: seqpacket socket to the parent.
         parent: pidfd of the parent, or -1 where the kernel gives none.
+        outfit: installed packages that children may import; they go on the path of this process.
     """
 
-    def __init__(self, channel: socket.socket, parent: int) -> None:
+    def __init__(self, channel: socket.socket, parent: int, outfit: packages.Outfit) -> None:
         self._channel = channel
         self._parent = parent
-        self._grants = landlock.interpreter_grants()
+        self._grants = landlock.interpreter_grants() + landlock.package_grants(outfit.places)
+        packages.open_to_imports(outfit.places)
         self._private_folder = namespaces.choose_private_folder()
 
     def announce(self) -> None:
@@ -157,7 +159,7 @@ def _forget_ourselves() -> None:
             del sys.modules[name]
 
 
-def main(channel_fd: int, parent_pid: int) -> None:
+def main(channel_fd: int, parent_pid: int, outfit: packages.Outfit = NO_PACKAGES) -> None:
     """Run a zygote on an inherited channel until its parent is done with it."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     adopt_orphans()
@@ -166,9 +168,9 @@ def main(channel_fd: int, parent_pid: int) -> None:
         parent = os.pidfd_open(parent_pid)
     except OSError:
         parent = -1
-    zygote = Zygote(socket.socket(fileno=channel_fd), parent)
-    for name in _PRELOADED.split():
-        importlib.import_module(name)
+    zygote = Zygote(socket.socket(fileno=channel_fd), parent, outfit)
+    packages.preload(_PRELOADED.split())
+    packages.preload(outfit.preload)
     gc.collect()
     gc.freeze()
     zygote.announce()
