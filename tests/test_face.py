@@ -39,6 +39,7 @@ def test_a_task_written_in_python_runs_as_a_file_and_stays_what_it_is() -> None:
     @armillary.requires("n >= 0")
     @armillary.ensures("result >= n", "result == n * n")
     @armillary.laws("square(n) == square(-n)")
+    @armillary.temporal("steps < 9")
     @armillary.raises(ValueError="n < 0")
     @armillary.examples("square(3) == 9")
     @armillary.inputs(n="int | 0..9")

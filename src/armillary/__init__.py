@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "armillary.runtime.stack": ("solve", "load"),
     "armillary.runtime.decorators": (
-        "requires", "ensures", "laws", "raises", "examples", "inputs", "reference", "budget",
+        "requires", "ensures", "laws", "temporal", "raises", "examples", "inputs", "reference", "budget",
     ),
     "armillary.core.tasks": ("TaskSpec",),
 }  # fmt: skip

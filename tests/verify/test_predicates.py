@@ -72,6 +72,7 @@ def task(**fields: object) -> TaskSpec:
         ({"ensures": (Predicate("n"), Predicate("f(n)"))}, "ensures[1]"),
         ({"laws": (Predicate("g(n)"),)}, "laws[0]"),
         ({"raises": (("ValueError", "m"),)}, "raises.ValueError"),
+        ({"temporal": (Predicate("steps < n"), Predicate("result < 3"))}, "temporal[1]"),
         ({"raises": (("Value Error", "n"),)}, "raises.Value Error"),
     ],
 )
@@ -87,6 +88,12 @@ def test_a_parameter_named_result_cannot_have_ensures() -> None:
         check_predicates(odd)
 
 
+def test_a_parameter_named_steps_cannot_have_temporal_bounds() -> None:
+    odd = TaskSpec("p", "f", parameters=(Parameter("steps"),), temporal=(Predicate("steps < 9"),))
+    with pytest.raises(TaskFormatError, match="steps"):
+        check_predicates(odd)
+
+
 def test_a_contract_is_a_program_of_named_functions() -> None:
     found: dict[str, object] = {}
     text = contract_source(
@@ -94,9 +101,11 @@ def test_a_contract_is_a_program_of_named_functions() -> None:
             requires=(Predicate("n > 0  # remark"),),
             ensures=(Predicate("(result ==\n n)"),),
             raises=(("ValueError", "n == 3"),),
+            temporal=(Predicate("steps <= n * len(xs)"),),
         )
     )
     exec(text, found)
+    assert found["temporal_0"]([1], 2, 3) is False  # type: ignore[operator]
     assert found["requires_0"]([], 1) is True  # type: ignore[operator]
     assert found["ensures_0"]([], 1, 2) is False  # type: ignore[operator]
     assert found["raises_0"]([], 3) is True  # type: ignore[operator]

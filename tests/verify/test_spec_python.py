@@ -21,6 +21,7 @@ LIMIT = 3
 @requires("len(xs) > 0", lambda xs: xs[0] < 9)
 @armillary.ensures("result in xs")
 @laws("largest(xs) == largest(xs[::-1])")
+@temporal("steps <= 4 * len(xs) + 9", lambda xs, steps: steps > 0)
 @raises(ValueError, "len(xs) == 7")
 @raises(KeyError="len(xs) == 8")
 @examples("largest([1, 3, 2]) == 3", (([4],), 4))
@@ -45,6 +46,7 @@ def test_decorators_are_read_without_running_the_file() -> None:
     assert [item.text for item in task.requires] == ["len(xs) > 0", "xs[0] < 9"]
     assert [item.text for item in task.ensures] == ["result in xs"]
     assert [item.text for item in task.laws] == ["largest(xs) == largest(xs[::-1])"]
+    assert [item.text for item in task.temporal] == ["steps <= 4 * len(xs) + 9", "steps > 0"]
     assert dict(task.raises) == {"ValueError": "len(xs) == 7", "KeyError": "len(xs) == 8"}
     assert task.parameters == (Parameter("xs", "list[int]", "list[int] | len<=5"),)
     assert task.reference.startswith("def largest(xs):\n    return")
@@ -131,7 +133,7 @@ def test_a_helper_may_have_decorators_of_its_own() -> None:
         ("def f(*, k): ...", "by keyword"),
         ("@cache\ndef f(): ...", "line 1, cache: unknown field"),
         ("@require('x')\ndef f(): ...", "did you mean 'requires'"),
-        ("@temporal('x')\ndef f(): ...", "temporal bounds are not checked"),
+        ("@temporal('steps < y')\ndef f(): ...", "line 1, temporal.0.: 'steps < y' reads 'y'"),
         ("@requires\ndef f(): ...", "needs its values in brackets"),
         ("@requires(x)\ndef f(): ...", "not a literal"),
         ("@requires(1)\ndef f(): ...", "1 is not text"),

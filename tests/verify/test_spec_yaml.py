@@ -5,7 +5,7 @@ import math
 import pytest
 
 from armillary.core.errors import TaskFormatError
-from armillary.core.tasks import Budget, Example
+from armillary.core.tasks import Budget, Example, Predicate
 from armillary.verify.source import SourceError
 from armillary.verify.spec_yaml import task_from_yaml, value_of
 from armillary.verify.yaml_nodes import compose_yaml
@@ -27,6 +27,8 @@ requires: [a == sorted(a), b == sorted(b)]
 ensures:
   - result == sorted(a + b)
 laws: merge(a, b) == merge(b, a)
+temporal:
+  - steps <= 6 * (len(a) + len(b)) + 20
 raises:
   TypeError: len(a) > 90
 reference: |
@@ -47,6 +49,7 @@ def test_all_fields_are_read() -> None:
     )
     assert [item.text for item in task.requires] == ["a == sorted(a)", "b == sorted(b)"]
     assert (len(task.ensures), len(task.laws)) == (1, 1)
+    assert task.temporal == (Predicate("steps <= 6 * (len(a) + len(b)) + 20"),)
     assert task.raises == (("TypeError", "len(a) > 90"),)
     assert (task.budget.max_rounds, task.budget.max_seconds) == (0, 2.5)
 
@@ -128,7 +131,8 @@ def test_a_named_entry_point_chooses_the_stub() -> None:
         ("- a", "line 1: this is a list, not a task"),
         ("word", "line 1: this is a single text, not a task"),
         ("prompt: a\nexample: 3", "line 2, example: unknown field .did you mean 'examples'"),
-        ("prompt: a\ntemporal: [steps < 3]", "line 2, temporal: temporal bounds are not checked by this version"),
+        ("prompt: a\nsignature: f(x)\ntemporal:\n  - steps < 3\n  - step < 3", "line 5, temporal.1.: 'step < 3' reads"),
+        ("prompt: a\nsignature: f(steps)\ntemporal: steps < 3", "temporal: a parameter named 'steps'"),
         ("prompt: [1]", "line 1, prompt: expected text"),
         ("prompt: a\nsignature: f(x)\nexamples:\n  - call: f(1)\n    return: 2", "line 4, examples.0."),
         ("prompt: a\nsignature: f(x)\nexamples:\n  - [1, 2]", "line 4, examples.0.: expected fields"),

@@ -23,6 +23,7 @@ def _mark(*_values: object, **_named: object) -> Callable[[Function], Function]:
 requires = _mark
 ensures = _mark
 laws = _mark
+temporal = _mark
 raises = _mark
 examples = _mark
 inputs = _mark

@@ -46,6 +46,11 @@ class Contract:
         names = [f"ensures_{index}" for index in range(len(self._task.ensures))]
         return self._evaluate(names, [(*row, result) for row, result in zip(inputs, results, strict=True)])
 
+    def temporal(self, inputs: Sequence[Arguments], steps: Sequence[int]) -> list[tuple[Observation, ...]]:
+        """What each ``temporal`` makes of each input and the steps that were counted on it."""
+        names = [f"temporal_{index}" for index in range(len(self._task.temporal))]
+        return self._evaluate(names, [(*row, count) for row, count in zip(inputs, steps, strict=True)])
+
     def _evaluate(self, names: Sequence[str], rows: Sequence[Arguments]) -> list[tuple[Observation, ...]]:
         if not names or not rows:
             return [()] * len(rows)

@@ -47,6 +47,7 @@ class Draft:
     requires: list[str] = field(default_factory=list)
     ensures: list[str] = field(default_factory=list)
     laws: list[str] = field(default_factory=list)
+    temporal: list[str] = field(default_factory=list)
     raises: dict[str, str] = field(default_factory=dict)
     reference: str = ""
     budget: dict[str, Any] = field(default_factory=dict)
@@ -78,9 +79,6 @@ def refuse_unknown(name: str, known: tuple[str, ...], *, line: int | None = None
     if name in known:
         return
     path = f"{within}.{name}" if within else name
-    if name == "temporal":
-        message, hint = "temporal bounds are not checked by this version", "remove the field to solve the task without"
-        raise TaskFormatError(message, field=path, line=line, hint=hint)
     near = difflib.get_close_matches(name, known, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     raise TaskFormatError("unknown field", field=path, line=line, hint=f"{guess}known: {', '.join(known)}")
@@ -108,6 +106,7 @@ def build_task(draft: Draft) -> TaskSpec:
         requires=tuple(map(Predicate, draft.requires)),
         ensures=tuple(map(Predicate, draft.ensures)),
         laws=tuple(map(Predicate, draft.laws)),
+        temporal=tuple(map(Predicate, draft.temporal)),
         raises=tuple(draft.raises.items()),
         reference=draft.reference,
         budget=_budget(draft),

@@ -90,11 +90,14 @@ def check_predicates(task: TaskSpec, line_of: Callable[[str], int | None] = lamb
     names = tuple(item.name for item in task.parameters)
     if "result" in names and task.ensures:
         raise TaskFormatError("a parameter named 'result' cannot be told from the result", field="ensures")
+    if "steps" in names and task.temporal:
+        raise TaskFormatError("a parameter named 'steps' cannot be told from the counted steps", field="temporal")
     for field, text, readable in (
         *((f"requires[{index}]", item.text, names) for index, item in enumerate(task.requires)),
         *((f"ensures[{index}]", item.text, (*names, "result")) for index, item in enumerate(task.ensures)),
         *((f"laws[{index}]", item.text, (*names, task.entry_point)) for index, item in enumerate(task.laws)),
         *((f"raises.{error}", text, names) for error, text in task.raises),
+        *((f"temporal[{index}]", item.text, (*names, "steps")) for index, item in enumerate(task.temporal)),
     ):
         check_predicate(text, readable, field=field, line=line_of(field))
     for error, _ in task.raises:
@@ -106,13 +109,15 @@ def check_predicates(task: TaskSpec, line_of: Callable[[str], int | None] = lamb
 def contract_source(task: TaskSpec) -> str:
     """A program with one function per predicate, which names no candidate.
 
-    ``requires_0(*parameters)``, ``raises_0(*parameters)`` and ``ensures_0(*parameters, result)`` return a bool.
+    ``requires_0(*parameters)``, ``raises_0(*parameters)``, ``ensures_0(*parameters, result)`` and
+    ``temporal_0(*parameters, steps)`` return a bool.
     """
     inputs = _parameter_list(task)
     parts = ["import math"]
     parts += [_function(f"requires_{i}", inputs, item.text) for i, item in enumerate(task.requires)]
     parts += [_function(f"raises_{i}", inputs, text) for i, (_, text) in enumerate(task.raises)]
     parts += [_function(f"ensures_{i}", [*inputs, "result"], item.text) for i, item in enumerate(task.ensures)]
+    parts += [_function(f"temporal_{i}", [*inputs, "steps"], item.text) for i, item in enumerate(task.temporal)]
     return "\n\n".join(parts) + "\n"
 
 

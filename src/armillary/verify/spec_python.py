@@ -24,7 +24,7 @@ from armillary.verify.draft import Draft, build_task, refuse_unknown
 from armillary.verify.signature import signature_of
 from armillary.verify.source import SourceError, defined_functions, literal, parse_module
 
-DECORATORS = ("requires", "ensures", "laws", "raises", "examples", "inputs", "reference", "budget")
+DECORATORS = ("requires", "ensures", "laws", "temporal", "raises", "examples", "inputs", "reference", "budget")
 
 
 def task_from_stub(source: str, *, entry_point: str = "", reference: str = "") -> TaskSpec:
@@ -205,6 +205,7 @@ _READERS: dict[str, Callable[[ast.Call, Draft], None]] = {
     "requires": lambda call, draft: draft.requires.extend(_texts(call)),
     "ensures": lambda call, draft: draft.ensures.extend(_texts(call)),
     "laws": lambda call, draft: draft.laws.extend(_texts(call)),
+    "temporal": lambda call, draft: draft.temporal.extend(_texts(call)),
     "raises": _read_raises,
     "examples": _read_examples,
     "inputs": lambda call, draft: draft.inputs.update({name: _text(node) for name, node in _named(call).items()}),

@@ -17,8 +17,8 @@ from armillary.verify.source import SourceError, defined_functions, literal, par
 from armillary.verify.yaml_nodes import compose_yaml, entries, items_of, line_of, text_of
 
 FIELDS = (
-    "prompt", "entry_point", "signature", "inputs", "examples", "requires", "ensures", "laws", "raises", "reference",
-    "budget",
+    "prompt", "entry_point", "signature", "inputs", "examples", "requires", "ensures", "laws", "raises", "temporal",
+    "reference", "budget",
 )  # fmt: skip
 _SPOKEN = {
     "true": True, "false": False, "null": None, "~": None, "": None, ".nan": math.nan, ".inf": math.inf,
@@ -91,7 +91,7 @@ def _read_field(draft: Draft, name: str, node: yaml.Node) -> None:
         for path, item in items_of(node, name):
             draft.lines[path] = line_of(item)
             draft.examples.append(_example(draft, item, path))
-    elif name in ("requires", "ensures", "laws"):
+    elif name in ("requires", "ensures", "laws", "temporal"):
         for path, item in items_of(node, name):
             draft.lines[path] = line_of(item)
             getattr(draft, name).append(text_of(item, path))
