@@ -16,7 +16,7 @@ from own_thread import error_of, in_a_thread
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox import landlock, seccomp
 from armillary.verify.sandbox.kernel import forbid_new_privileges
-from armillary.verify.sandbox.landlock import Grant, abi_version, interpreter_grants, restrict
+from armillary.verify.sandbox.landlock import Grant, abi_version, interpreter_grants, open_grants, restrict
 from armillary.verify.sandbox.namespaces import choose_private_folder
 from armillary.verify.sandbox.syscalls import find_machine
 
@@ -72,7 +72,7 @@ def locked_in(granted: Path, *attempts: Callable[[], object]) -> list[type[OSErr
     def act() -> list[type[OSError] | None]:
         forbid_new_privileges()
         grants = [Grant(str(granted), READ), Grant(str(granted.with_name("gone")), READ)]
-        restrict(grants, str(granted.with_name("open")))
+        restrict(open_grants(grants), str(granted.with_name("open")))
         return [error_of(attempt) for attempt in attempts]
 
     return in_a_thread(act)

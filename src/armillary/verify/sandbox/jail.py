@@ -33,6 +33,7 @@ class Order:
     """How one child is to be locked in.
 
     Attributes:
+        rules: what may be read; their descriptors are closed on the way.
         private_folder: becomes a tmpfs in tier A; tier B has no writable folder, as nothing could bound it.
     """
 
@@ -41,7 +42,7 @@ class Order:
     memory_bytes: int
     disk_bytes: int
     private_folder: str
-    grants: tuple[landlock.Grant, ...]
+    rules: tuple[landlock.Rule, ...]
 
 
 class LayerError(Exception):
@@ -88,9 +89,15 @@ def _steps(order: Order) -> dict[str, Callable[[], str]]:
             order.disk_bytes,
             bound_processes=has_namespaces,
         ),
-        "landlock": partial(landlock.restrict, order.grants, order.private_folder if has_namespaces else ""),
+        "landlock": partial(_restrict_files, order.rules, order.private_folder if has_namespaces else ""),
         "seccomp": partial(seccomp.lock_calls, has_read_only_tree=has_namespaces),
     }
+
+
+def _restrict_files(rules: tuple[landlock.Rule, ...], writable_folder: str) -> str:
+    detail = landlock.restrict(rules, writable_folder)
+    limits.close_others()
+    return detail
 
 
 def _put_on(done: tuple[Layer, ...], names: tuple[str, ...], steps: dict[str, Callable[[], str]]) -> tuple[Layer, ...]:
@@ -115,6 +122,7 @@ def _fork_first_process() -> None:
     death_seen, alive = os.pipe()
     pid = os.fork()
     if pid:
+        limits.close_all_but(alive)
         _end_like(pid)
     die_with_parent()
     # The signal is lost if our parent was gone before we asked: then the pipe that it held is closed.
@@ -127,7 +135,6 @@ def _fork_first_process() -> None:
 
 
 def _end_like(pid: int) -> NoReturn:
-    os.closerange(0, limits.RESULT_FD + 1)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code < 0:
         if -code != signal.SIGKILL:

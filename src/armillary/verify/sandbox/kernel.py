@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Final
 
 from armillary.verify.sandbox.syscalls import find_machine
@@ -31,6 +32,22 @@ def syscall(name: str, *arguments: int | bytes | None) -> int:
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
     return result
+
+
+def system_call(name: str, *kinds: type[ctypes.c_long | ctypes.c_char_p]) -> Callable[..., None]:
+    """One system call with its number and the C types of its arguments looked up beforehand, for use in a loop.
+
+    Calling it raises what :func:`syscall` raises.
+    """
+    call, number = _libc["syscall"], find_machine().numbers[name]  # an index, unlike an attribute, is a new object
+    call.restype, call.argtypes = ctypes.c_long, (ctypes.c_long, *kinds)
+
+    def checked(*arguments: int | bytes) -> None:
+        if call(number, *arguments) < 0:
+            error = ctypes.get_errno()
+            raise OSError(error, f"{name}: {os.strerror(error)}")
+
+    return checked
 
 
 def prctl(option: int, *arguments: int) -> None:

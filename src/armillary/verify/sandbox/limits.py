@@ -17,7 +17,9 @@ _STACK_BYTES: Final = 64 << 20
 _MAX_OPEN_FILES: Final = 64
 _MAX_PROCESSES: Final = 64
 _CAPABILITY_VERSION: Final = 0x2008_0522
-_HIGH_FD: Final = 64
+
+HIGH_FD: Final = _MAX_OPEN_FILES
+"""Above what a jailed process may open: descriptors from here on take no room from it while it locks itself in."""
 
 
 def bound_resources(cpu_s: int, memory_bytes: int, disk_bytes: int, *, bound_processes: bool) -> str:
@@ -63,13 +65,32 @@ def drop_privileges() -> str:
 
 
 def keep_descriptors(output_fd: int, result_fd: int) -> None:
-    """Leave open an empty standard input, ``output_fd`` as 1 and 2, ``result_fd`` as ``RESULT_FD``; close the rest."""
-    result_fd = fcntl.fcntl(result_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
-    output_fd = fcntl.fcntl(output_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+    """Make 0 an empty standard input, 1 and 2 ``output_fd``, ``RESULT_FD`` ``result_fd``.
+
+    The rest is closed by :func:`close_others`: the rules of ``landlock`` are needed until they are in force.
+    """
+    result_fd = fcntl.fcntl(result_fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
+    output_fd = fcntl.fcntl(output_fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (output_fd, 1), (output_fd, 2), (result_fd, RESULT_FD)):
         os.dup2(source, target, inheritable=False)
+
+
+def close_others() -> None:
+    """Close every descriptor but those that :func:`keep_descriptors` made."""
     syscall("close_range", RESULT_FD + 1, 0xFFFF_FFFF, 0)
+
+
+def close_all_but(kept_fd: int) -> None:
+    """Close every descriptor but one, which becomes 0."""
+    os.dup2(kept_fd, 0)
+    syscall("close_range", 1, 0xFFFF_FFFF, 0)
+
+
+def allow_many_files() -> None:
+    """Let this process open as many files as it may, for the rules of ``landlock``; children get a limit of theirs."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def clear_environment() -> None:

@@ -12,6 +12,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from armillary.verify.sandbox.kernel import prctl
@@ -142,10 +143,19 @@ def lock_calls(*, has_read_only_tree: bool) -> str:
         OSError: the kernel refused.
         SandboxError: this machine has no table of numbers.
     """
-    machine = find_machine()
-    program = assemble(jail_policy(os.getpid(), has_read_only_tree=has_read_only_tree), machine)
+    program = jail_program(os.getpid(), has_read_only_tree)
     install(program)
-    return f"{machine.name}, {len(program) // 8} instructions"
+    return f"{find_machine().name}, {len(program) // 8} instructions"
+
+
+@cache
+def jail_program(pid: int, has_read_only_tree: bool) -> bytes:
+    """The assembled policy; a process that asked once has it in memory, and so have those that it forks.
+
+    Raises:
+        SandboxError: this machine has no table of numbers.
+    """
+    return assemble(jail_policy(pid, has_read_only_tree=has_read_only_tree), find_machine())
 
 
 def _threads_only(numbers: Mapping[str, int]) -> Iterable[bytes]:

@@ -16,11 +16,12 @@ import sys
 import traceback
 from typing import Any, Final, NoReturn, TextIO
 
-from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, packages
+from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, packages, seccomp
 from armillary.verify.sandbox.kernel import adopt_orphans
 from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, job_from_bytes, layers_line
 
 _NUM_DESCRIPTORS: Final = 3
+_FIRST_PROCESS: Final = 1
 _HARNESS_FAILED: Final = 70
 NO_PACKAGES: Final = packages.Outfit()
 
@@ -44,9 +45,11 @@ class Zygote:
     def __init__(self, channel: socket.socket, parent: int, outfit: packages.Outfit) -> None:
         self._channel = channel
         self._parent = parent
-        self._grants = landlock.interpreter_grants() + landlock.package_grants(outfit.places)
+        grants = landlock.interpreter_grants() + landlock.package_grants(outfit.places)
+        self._rules = landlock.open_grants(grants, limits.HIGH_FD)
         packages.open_to_imports(outfit.places)
         self._private_folder = namespaces.choose_private_folder()
+        seccomp.jail_program(_FIRST_PROCESS, True)  # what every child in a namespace of its own will ask for
 
     def announce(self) -> None:
         """Tell the parent that jobs may come."""
@@ -75,7 +78,7 @@ class Zygote:
         return [] if self._parent in ready else ready
 
     def _run(self, header: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
-        order = jail.Order(**header, private_folder=self._private_folder, grants=self._grants)
+        order = jail.Order(**header, private_folder=self._private_folder, rules=self._rules)
         keeper_pid = os.getpid()
         try:
             pid = os.fork()
@@ -164,6 +167,7 @@ def main(channel_fd: int, parent_pid: int, outfit: packages.Outfit = NO_PACKAGES
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     adopt_orphans()
     limits.forbid_core_dumps()
+    limits.allow_many_files()
     try:
         parent = os.pidfd_open(parent_pid)
     except OSError:
