@@ -41,7 +41,7 @@ def text(value: str) -> Markup:
     return Markup("".join(parts))
 
 
-def tag(name: str, *children: Markup | str, **attributes: str) -> Markup:
+def tag(name: str, /, *children: Markup | str, **attributes: str) -> Markup:
     """One element.
 
     Args:

@@ -1,0 +1,271 @@
+"""Write a run's story as one HTML page that asks nobody for anything: no script, no address, its own style sheet.
+
+Judges nothing and reads no file. The page allows itself nothing but the style sheet whose hash it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from armillary.core.tasks import Example, Predicate, TaskSpec
+from armillary.core.values import dumps
+from armillary.reason.markup import NOTHING, Markup, join, tag
+from armillary.reason.report_attempts import (
+    attempts_section,
+    badge,
+    checks_table,
+    counterexample,
+    facts,
+    shorten,
+    status_of,
+    wide,
+)
+from armillary.reason.report_code import show_code, show_text
+from armillary.reason.report_story import Span, Story, Tried, Work
+from armillary.reason.report_style import STYLE
+from armillary.verify.rendering import render, render_call
+
+TIMELINE_WIDTH = 1000
+LANES: tuple[Work, ...] = ("model", "checking", "other")
+LANE_HEIGHT = 24
+WORK_NAMES = {"model": "the model writes", "checking": "code is checked", "other": "everything else"}
+MEANINGS = {
+    "PROVED": "What the user demands was proved for every input that the task allows, not only tried.",
+    "TESTED": "Nothing was found against the answer on generated inputs. That is no proof.",
+    "EXAMPLES_PASS": "The answer is right on the task's examples; there was nothing else to hold it to.",
+    "REFUTED": "The answer is known to be wrong; the counterexample shows where.",
+    "UNKNOWN": "Nothing speaks for the answer and nothing against it.",
+    "SPEC_SUSPECT": "The task contradicts itself, so no answer can be right.",
+}
+
+
+def page(story: Story) -> str:
+    """The whole page, well-formed."""
+    sections = [
+        ("verdict", "Verdict", _verdict(story)),
+        ("answer", "Answer", _answer(story)),
+        ("task", "Task", _task(story.task)),
+        ("choice", "Why this answer", _choices(story)),
+        ("time", "Time", _times(story)),
+        ("attempts", "Attempts", attempts_section(story)),
+        ("origin", "Where this comes from", _origin(story)),
+    ]
+    links = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections]
+    body = [
+        tag("a", "Skip to the report", href="#report", class_="skip"),
+        tag("header", tag("h1", "Report on ", tag("code", story.task.entry_point)), _note(story)),
+        tag("nav", tag("ul", *links), aria_label="Sections"),
+        tag("main", *(tag("section", tag("h2", title), part, id=name) for name, title, part in sections), id="report"),
+    ]
+    return f"<!DOCTYPE html>\n{tag('html', _head(story), tag('body', *body), lang='en').source}\n"
+
+
+def _head(story: Story) -> Markup:
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; script-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"Report on {''.join(char for char in story.task.entry_point if char.isprintable())}"),
+        # The style sheet holds no character that markup would take for its own, which a test sees to.
+        tag("style", Markup(STYLE)),
+    )
+
+
+def _note(story: Story) -> Markup:
+    return tag("p", story.note, class_="note") if story.note else NOTHING
+
+
+def _verdict(story: Story) -> Markup:
+    if story.answer is None:
+        best = f" The best attempt so far was {story.chosen.id}." if story.chosen else ""
+        parts = [tag("p", tag("strong", "No answer: the run was interrupted."), best)]
+    else:
+        answer = story.answer
+        parts = [
+            tag("p", badge(answer.status), f" {answer.why}"),
+            tag("p", MEANINGS.get(answer.status, "")),
+            facts(
+                [
+                    ("stopped by", answer.stopped_by),
+                    ("tokens", f"{answer.prompt_tokens} read, {answer.completion_tokens} written"),
+                    ("attempts", str(len(story.attempts))),
+                ]
+            ),
+        ]
+    return join(*parts, _tested(story.chosen))
+
+
+def _tested(chosen: Tried | None) -> Markup:
+    """What exactly was tested of the answer."""
+    if chosen is None or chosen.verdict is None:
+        return NOTHING
+    verdict = chosen.verdict
+    head = f"What was tested: {len(verdict.checks)} checks on {verdict.num_inputs} inputs, seed {verdict.seed}"
+    return join(tag("h3", head), counterexample(verdict.counterexample), checks_table(verdict))
+
+
+def _answer(story: Story) -> Markup:
+    chosen = story.chosen
+    if chosen is None:
+        return tag("p", "There is none.")
+    link = tag("a", chosen.id, href=f"#attempt-{chosen.number}")
+    return join(tag("p", "Attempt ", link, ", ", status_of(chosen)), show_code(chosen.code))
+
+
+def _task(task: TaskSpec) -> Markup:
+    parameters = [tag("li", tag("code", item.name, *_typed(item.annotation, item.domain))) for item in task.parameters]
+    parts = [show_text(task.prompt), tag("h3", "Parameters"), tag("ul", *parameters)] if parameters else []
+    parts = parts or [show_text(task.prompt)]
+    if task.returns:
+        parts.append(tag("p", "Returns ", tag("code", task.returns)))
+    if task.examples:
+        rows = [_example_row(task.entry_point, item) for item in task.examples]
+        head = tag("tr", *(tag("th", name, scope="col") for name in ("call", "must give", "written by")))
+        table = tag("table", tag("thead", head), tag("tbody", *rows))
+        parts += [tag("h3", f"Examples ({len(task.examples)})"), wide(table, "examples")]
+    raised = tuple(Predicate(f"{name} when {condition}") for name, condition in task.raises)
+    parts += [
+        _predicates("Inputs worth testing", task.requires),
+        _predicates("Must hold for every result", task.ensures),
+        _predicates("Laws", task.laws),
+        _predicates("Must raise", raised),
+        _predicates("Counted steps", task.temporal),
+    ]
+    if task.reference:
+        parts += [tag("h3", "Known-good program to compare with"), show_code(task.reference)]
+    budget = task.budget
+    limits = (
+        f"{budget.num_candidates} first proposals, {budget.max_rounds} rounds of revisions, "
+        f"{budget.max_tokens} tokens, {budget.max_seconds:g} s"
+    )
+    return join(*parts, tag("h3", "Budget"), tag("p", limits))
+
+
+def _typed(annotation: str, domain: str) -> list[str]:
+    return [f": {annotation}" if annotation else "", f"    # {domain}" if domain else ""]
+
+
+def _example_row(function: str, example: Example) -> Markup:
+    wanted = f"raises {example.raises}" if example.raises else render(example.expected)
+    cells = (render_call(function, example.arguments), wanted)
+    return tag("tr", *(tag("td", tag("code", shorten(cell))) for cell in cells), tag("td", example.origin))
+
+
+def _predicates(title: str, predicates: Sequence[Predicate]) -> Markup:
+    if not predicates:
+        return NOTHING
+    rows = [
+        tag("li", tag("code", shorten(item.text)), tag("span", f" ({item.origin})", class_="faint"))
+        for item in predicates
+    ]
+    return join(tag("h3", title), tag("ul", *rows))
+
+
+def _choices(story: Story) -> Markup:
+    if not story.decisions:
+        return tag("p", "Nothing was chosen.")
+    rows = []
+    for event in story.decisions:
+        body: dict[str, Any] = event.body
+        if event.kind == "selection":
+            groups = [tag("li", _cluster(group)) for group in body["clusters"]]
+            about = tag("p", "Groups that were held to be alike, biggest first:")
+            rows.append(tag("li", tag("strong", f"{body['chosen']} chosen: "), body["why"], about, tag("ol", *groups)))
+        else:
+            word = "takes the place of" if body["accepted"] else "does not take the place of"
+            head = f"{body['revision']} {word} {body['incumbent']}: "
+            rows.append(tag("li", tag("strong", head), body["why"]))
+    return tag("ol", *rows)
+
+
+def _cluster(names: Sequence[str]) -> str:
+    return f"{len(names)} attempt{'' if len(names) == 1 else 's'}: {shorten(', '.join(names))}"
+
+
+def _times(story: Story) -> Markup:
+    total_s = story.spans[-1].stop_s if story.spans else 0.0
+    if total_s <= 0:
+        return tag("p", "The trace tells of no time that passed.")
+    bars = [_bar(span, total_s) for span in story.spans if span.length_s > 0]
+    chart = tag(
+        "svg",
+        tag("title", "When the model wrote and when code was checked"),
+        *bars,
+        class_="timeline",
+        viewBox=f"0 0 {TIMELINE_WIDTH} {LANE_HEIGHT * len(LANES)}",
+        preserveAspectRatio="none",
+        role="img",
+    )
+    marks = tag("p", *(tag("span", f"{total_s * part:.1f} s") for part in (0, 0.5, 1)), class_="scale")
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("work", "seconds", "share")))
+    rows = [_work_row(work, story.total_s(work), total_s) for work in LANES]
+    source = (
+        "Told from the times at which events were written: what an attempt ends was the model's time, "
+        "what a verdict or a choice ends was checking."
+    )
+    table = tag("table", tag("thead", head), tag("tbody", *rows))
+    return join(chart, marks, wide(table, "times"), tag("p", source, class_="note"))
+
+
+def _bar(span: Span, total_s: float) -> Markup:
+    scale = TIMELINE_WIDTH / total_s
+    return tag(
+        "rect",
+        tag("title", f"{span.label}: {span.length_s:.3f} s"),
+        x=f"{span.start_s * scale:.2f}",
+        y=str(LANES.index(span.work) * LANE_HEIGHT + 2),
+        # What is shorter than a pixel would not be seen.
+        width=f"{max(span.length_s * scale, 1):.2f}",
+        height=str(LANE_HEIGHT - 4),
+        class_=span.work,
+    )
+
+
+def _work_row(work: Work, spent_s: float, total_s: float) -> Markup:
+    swatch = tag("span", class_=f"swatch {work}")
+    cells = (join(swatch, f" {WORK_NAMES[work]}"), f"{spent_s:.2f}", f"{spent_s / total_s:.0%}")
+    return tag("tr", *(tag("td", cell) for cell in cells))
+
+
+def _origin(story: Story) -> Markup:
+    header = story.header
+    model = header.get("model")
+    model = model if isinstance(model, dict) else {}
+    rows: list[tuple[str, Markup | str]] = [
+        ("model", str(model.get("name", ""))),
+        ("model's SHA-256", tag("code", str(model.get("sha256", "")) or "not told")),
+        ("sandbox tier", str(header.get("sandbox_tier", ""))),
+        ("seed", str(header.get("seed", ""))),
+        ("Armillary", str(header.get("armillary", ""))),
+        ("Python", str(header.get("python", ""))),
+        ("begun", _when(story.started_at)),
+        ("trace", f"{story.path.name}, {story.num_events} events"),
+        ("hash of its last event", tag("code", story.last_hash)),
+        ("task's SHA-256", tag("code", story.task.sha256)),
+    ]
+    again = "Every verdict can be derived again from the trace, without the model:"
+    command = show_text(f"armillary replay {story.path.name}")
+    return join(facts(rows), tag("p", again), command, _others(story))
+
+
+def _when(at_s: float) -> str:
+    try:
+        return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"{at_s} s"
+
+
+def _others(story: Story) -> Markup:
+    if not story.others:
+        return NOTHING
+    rows = [tag("li", f"{event.kind} ", tag("code", shorten(dumps(event.body)))) for event in story.others]
+    head = tag("summary", f"{len(rows)} other events of the trace")
+    return tag("details", head, tag("ul", *rows))

@@ -1,0 +1,305 @@
+"""Read a trace back as the story that a report tells: who tried what, when, and why one attempt won. Judges nothing.
+
+A trace that ends early is told as far as it goes. Where the clock was set back, a span of time is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from armillary.core.errors import TaskFormatError, TraceError
+from armillary.core.forms import exactly
+from armillary.core.tasks import TaskSpec, task_from_json
+from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
+from armillary.core.verdicts import Verdict, verdict_from_json
+
+Work = Literal["model", "checking", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One attempt as the trace tells it.
+
+    Attributes:
+        number: position among the attempts, which is also its name on the page; ids may be anything.
+        parent: number of the earlier attempt that it revises, or None.
+        text: what the model said, of which ``code`` was taken.
+        error: what the model failed with, or empty.
+        model_s: seconds from the event before, in which the model wrote.
+        checking_s: seconds until its verdict.
+    """
+
+    number: int
+    id: str
+    round: int
+    parent: int | None
+    code: str
+    text: str
+    finish_reason: str
+    error: str
+    num_tokens: int
+    verdict: Verdict | None = None
+    model_s: float = 0.0
+    checking_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the run in which one kind of work was done.
+
+    Attributes:
+        label: what came out at its end.
+    """
+
+    work: Work
+    start_s: float
+    stop_s: float
+    label: str
+
+    @property
+    def length_s(self) -> float:
+        """Seconds that it took."""
+        return self.stop_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How the run ended.
+
+    Attributes:
+        attempt: id of the attempt that is the answer, or None.
+    """
+
+    attempt: str | None
+    status: str
+    why: str
+    stopped_by: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """All that a report tells.
+
+    Attributes:
+        header: as the trace spells it.
+        proposals: requests to the model, as the trace spells them.
+        decisions: selections and revisions, in order.
+        others: events of kinds that are not known here.
+        answer: None when the run was interrupted.
+        note: what is wrong with the end of the trace, or empty.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    task: TaskSpec
+    attempts: tuple[Tried, ...]
+    proposals: tuple[TraceEvent, ...]
+    decisions: tuple[TraceEvent, ...]
+    others: tuple[TraceEvent, ...]
+    answer: Answered | None
+    spans: tuple[Span, ...]
+    num_events: int
+    started_at: float
+    last_hash: str
+    note: str = ""
+
+    @property
+    def chosen(self) -> Tried | None:
+        """The attempt that is the answer; in an interrupted run the last one that was chosen, if any."""
+        name = self.answer.attempt if self.answer else _last_choice(self.decisions)
+        return next((attempt for attempt in self.attempts if attempt.id == name), None)
+
+    def total_s(self, work: Work) -> float:
+        """Seconds spent on one kind of work."""
+        return sum(span.length_s for span in self.spans if span.work == work)
+
+
+def _last_choice(decisions: Sequence[TraceEvent]) -> str | None:
+    choice = None
+    for event in decisions:
+        if event.kind == "selection" and choice is None:
+            choice = event.body["chosen"]
+        elif event.kind == "revision":
+            choice = event.body["revision"] if event.body["accepted"] else event.body["incumbent"]
+    return None if choice is None else str(choice)
+
+
+def read_story(path: Path) -> Story:
+    """Read a trace.
+
+    Raises:
+        NotFoundError: there is no such file.
+        TraceError: the chain is broken before its last line, or the events are not those of a solve.
+    """
+    events, note = _read(path)
+    if [event.kind for event in events[:2]] != ["header", "task"]:
+        raise TraceError(f"{path}: no header or no task event to begin with; this is not the trace of a solve")
+    header = events[0].body
+    if header.get("format") != FORMAT_VERSION:
+        raise TraceError(f"{path}: trace format {header.get('format')!r} is not known")
+    with _reading(events[1]):
+        teller = _Teller(task_from_json(events[1].body))
+    for before, event in pairwise(events[1:]):
+        with _reading(event):
+            teller.take(event, _seconds(before, event))
+    return Story(
+        path=path,
+        header=header,
+        task=teller.task,
+        attempts=tuple(teller.attempts),
+        proposals=tuple(teller.proposals),
+        decisions=tuple(teller.decisions),
+        others=tuple(teller.others),
+        answer=teller.answer,
+        spans=_spans(events),
+        num_events=len(events),
+        started_at=float(events[0].time),
+        last_hash=events[-1].hash,
+        note=note,
+    )
+
+
+def _read(path: Path) -> tuple[list[TraceEvent], str]:
+    """The sound events, and what is wrong with a last line that was cut in the writing."""
+    events: list[TraceEvent] = []
+    try:
+        events.extend(read_trace(path))
+    except TraceError as error:
+        if len(events) < 2 or not _is_cut_short(path, len(events)):
+            raise
+        return events, f"The last line was cut short while it was written and is left out: {error.message}"
+    return events, ""
+
+
+def _is_cut_short(path: Path, num_sound: int) -> bool:
+    content = path.read_bytes()
+    return not content.endswith(b"\n") and content.count(b"\n") == num_sound
+
+
+@contextmanager
+def _reading(event: TraceEvent) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, TaskFormatError) as error:
+        raise TraceError(f"event {event.seq}: not a sound {event.kind}: {error!r}") from error
+
+
+def _seconds(before: TraceEvent, event: TraceEvent) -> float:
+    return max(0.0, float(event.time) - float(before.time))
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Takes the events one by one."""
+
+    task: TaskSpec
+    attempts: list[Tried] = field(default_factory=list)
+    proposals: list[TraceEvent] = field(default_factory=list)
+    decisions: list[TraceEvent] = field(default_factory=list)
+    others: list[TraceEvent] = field(default_factory=list)
+    answer: Answered | None = None
+
+    def take(self, event: TraceEvent, length_s: float) -> None:
+        body: dict[str, Any] = event.body
+        match event.kind:
+            case "proposal":
+                self.proposals.append(_checked_proposal(event))
+            case "attempt":
+                self.attempts.append(self._attempt(body, length_s))
+            case "verdict":
+                self._judge(exactly(body["attempt"], str), verdict_from_json(body["verdict"]), length_s)
+            case "selection":
+                for cluster in exactly(body["clusters"], list):
+                    _require_texts(*exactly(cluster, list))
+                _require_texts(body["chosen"], body["why"])
+                self.decisions.append(event)
+            case "revision":
+                _require_texts(body["incumbent"], body["revision"], body["why"])
+                exactly(body["accepted"], bool)
+                self.decisions.append(event)
+            case "answer":
+                self.answer = _answered(body)
+            case _:
+                self.others.append(event)
+
+    def _attempt(self, body: dict[str, Any], length_s: float) -> Tried:
+        return Tried(
+            number=len(self.attempts),
+            id=exactly(body["id"], str),
+            round=exactly(body["round"], int),
+            parent=self._find(body["parent"]),
+            code=exactly(body["code"], str),
+            text=exactly(body["text"], str),
+            finish_reason=exactly(body["finish_reason"], str),
+            error=exactly(body.get("error", ""), str),
+            num_tokens=exactly(body["tokens"], int),
+            model_s=length_s,
+        )
+
+    def _find(self, name: Any) -> int | None:
+        """The last attempt of that name so far: a parent comes before its child, so no tree runs in a circle."""
+        return next((attempt.number for attempt in reversed(self.attempts) if attempt.id == name), None)
+
+    def _judge(self, name: str, verdict: Verdict, length_s: float) -> None:
+        number = self._find(name)
+        if number is None:
+            raise ValueError(f"no attempt {name!r} stands before it")
+        self.attempts[number] = replace(self.attempts[number], verdict=verdict, checking_s=length_s)
+
+
+def _require_texts(*values: Any) -> None:
+    for value in values:
+        exactly(value, str)
+
+
+def _checked_proposal(event: TraceEvent) -> TraceEvent:
+    body: Any = event.body
+    for role, content in body["messages"]:
+        _require_texts(role, content)
+    exactly(body["sampling"], dict)
+    exactly(body["round"], int)
+    exactly(body["num_candidates"], int)
+    return event
+
+
+def _answered(body: dict[str, Any]) -> Answered:
+    usage = exactly(body.get("usage", {}), dict)
+    return Answered(
+        attempt=None if body["attempt"] is None else exactly(body["attempt"], str),
+        status=exactly(body["status"], str),
+        why=exactly(body.get("why", ""), str),
+        stopped_by=exactly(body.get("stopped_by", ""), str),
+        prompt_tokens=exactly(usage.get("prompt_tokens", 0), int),
+        completion_tokens=exactly(usage.get("completion_tokens", 0), int),
+    )
+
+
+def _spans(events: Sequence[TraceEvent]) -> tuple[Span, ...]:
+    spans = []
+    at = 0.0
+    for before, event in pairwise(events):
+        stop = at + _seconds(before, event)
+        spans.append(Span(_work(before, event), at, stop, _label(event)))
+        at = stop
+    return tuple(spans)
+
+
+def _work(before: TraceEvent, event: TraceEvent) -> Work:
+    """What was done between two events, told from what came out: the model stands still while code is checked."""
+    if event.kind == "attempt":
+        return "model"
+    if event.kind in ("verdict", "selection") or (before.kind, event.kind) == ("task", "proposal"):
+        return "checking"
+    return "other"
+
+
+def _label(event: TraceEvent) -> str:
+    name = event.body.get("id") or event.body.get("attempt") or event.body.get("chosen")
+    return f"{event.kind} {name}" if isinstance(name, str) else event.kind
