@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from armillary.core.messages import Event, Finished, FinishReason, ModelIdentity, Request, Token, Usage
 from armillary.core.tasks import Budget, Example, TaskSpec
+from armillary.core.values import Json
 from armillary.core.verdicts import Check, Counterexample, Status, Verdict
 
 CHECKS = ("examples[0]", "examples[1]", "ensures[0]")
@@ -91,6 +92,9 @@ class OracleVerifier:
         on_task: verdict on no code, which can only be about the task.
         behaviour: fingerprint by code; code that is not named behaves like nothing else.
         seconds_per_check: added to the clock with every verdict.
+        telling: inputs on which the codes differ.
+        answers: what each code gives on them.
+        steps: the last steps of every failing call.
     """
 
     verdicts: dict[str, Verdict]
@@ -101,6 +105,9 @@ class OracleVerifier:
     seeds: list[int] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     compared: list[list[str]] = field(default_factory=list)
+    telling: tuple[Json, ...] = ()
+    answers: dict[str, object] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
 
     @property
     def sandbox_tier(self) -> str:
@@ -117,6 +124,20 @@ class OracleVerifier:
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
         self.compared.append(list(codes))
         return [self.behaviour.get(code, code) for code in codes]
+
+    def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:
+        return self.telling
+
+    def soft_checks(
+        self, task: TaskSpec, code: str, examples: Sequence[Example], *, seed: int = 0
+    ) -> tuple[Check, ...]:
+        return tuple(
+            Check(f"model_examples[{index}]", "agreement", "model", example.expected == self.answers.get(code))
+            for index, example in enumerate(examples)
+        )
+
+    def last_steps(self, task: TaskSpec, code: str, arguments: Json, *, seed: int = 0) -> tuple[str, ...]:
+        return self.steps
 
 
 def task_with(**budget: float) -> TaskSpec:

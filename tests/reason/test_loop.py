@@ -11,10 +11,12 @@ from reason_fakes import Clock, OracleVerifier, ScriptedModel, fenced, judged, t
 
 from armillary.core.errors import ArmillaryError, BudgetError, ExitCode
 from armillary.core.messages import Token, Usage
-from armillary.core.tasks import TaskSpec, task_from_json
+from armillary.core.tasks import Budget, TaskSpec, task_from_json
 from armillary.core.trace import Trace, read_trace
 from armillary.core.verdicts import Status, Verdict, verdict_from_json
-from armillary.reason.loop import Solution, solve
+from armillary.reason.evidence import Evidence
+from armillary.reason.loop import solve
+from armillary.reason.search import Solution
 
 RIGHT, ALSO_RIGHT, CLOSE, WRONG, WORSE = (f"def f(x): return {number}\n" for number in range(5))
 TRUTH = {RIGHT: judged(3), ALSO_RIGHT: judged(3), CLOSE: judged(2), WRONG: judged(1), WORSE: judged(0)}
@@ -64,15 +66,96 @@ def test_the_round_is_finished_even_when_the_first_candidate_is_accepted() -> No
 
 
 def test_the_biggest_cluster_of_accepted_answers_wins() -> None:
-    behaviour = {RIGHT: "odd", ALSO_RIGHT: "common", "def f(x): return 5\n": "common"}
-    truth = TRUTH | {"def f(x): return 5\n": judged(3)}
+    others = [f"def f(x): return {number}\n" for number in (5, 6)]
+    behaviour = {RIGHT: "odd", **dict.fromkeys([ALSO_RIGHT, *others], "common")}
+    verifier = OracleVerifier(TRUTH | dict.fromkeys(others, judged(3)), behaviour)
     trace = Trace()
-    solution = run(
-        model_of([RIGHT], [ALSO_RIGHT, "def f(x): return 5\n"]), verifier=OracleVerifier(truth, behaviour), trace=trace
-    )
+    model = model_of([RIGHT], [ALSO_RIGHT, *others])
+    solution = run(model, verifier=verifier, trace=trace, task=task_with(num_candidates=4))
     assert solution.code == ALSO_RIGHT
     (selection,) = bodies(trace, "selection")
-    assert selection["clusters"] == [["a1", "a2"], ["a0"]]
+    assert selection["clusters"] == [["a1", "a2", "a3"], ["a0"]]
+    assert solution.evidence == Evidence(Status.TESTED, num_examples=3, num_agreeing=3, num_rivals=4)
+
+
+MANY = [f"def f(x): return {number}\n" for number in range(5, 30)]
+
+
+def wave_sizes(agreement: str, num_candidates: int) -> list[int]:
+    """Sizes of the requests when all answers are accepted and behave as told."""
+    behaviour = {code: (agreement or code) for code in MANY}
+    verifier = OracleVerifier(dict.fromkeys(MANY, judged(3)), behaviour)
+    model = model_of(MANY[:1], MANY[1:4], MANY[4:8], MANY[8:16], MANY[16:])
+    run(model, verifier=verifier, task=task_with(num_candidates=num_candidates))
+    numbers = [(request.first_candidate, request.num_candidates) for request in model.requests]
+    assert numbers[1:] == [(sum(n for _, n in numbers[1:place]), numbers[place][1]) for place in range(1, len(numbers))]
+    return [count for _, count in numbers]
+
+
+def test_proposals_end_as_soon_as_they_agree() -> None:
+    assert wave_sizes("same", 16) == [1, 3]
+
+
+def test_proposals_that_differ_go_on_to_the_budgets_end() -> None:
+    assert wave_sizes("", 16) == [1, 3, 4, 8]
+    assert wave_sizes("", 10) == [1, 3, 4, 2]
+    assert wave_sizes("", 20) == [1, 3, 4, 8, 4]
+
+
+VOTED = ["def f(x): return 5\n", "def f(x): return 6\n", "def f(x): return 7\n"]
+
+
+def vote(verifier: OracleVerifier, *texts: str, trace: Trace | None = None) -> Solution:
+    model = ScriptedModel([[fenced(VOTED[0])], [fenced(code) for code in VOTED[1:]], list(texts)])
+    return run(model, verifier=verifier, trace=trace)
+
+
+def test_where_accepted_answers_differ_the_models_own_tests_decide() -> None:
+    verifier = OracleVerifier(dict.fromkeys(VOTED, judged(3)), answers=dict(zip(VOTED, (5, 6, 7), strict=True)))
+    verifier.telling = ({"tuple": [9]},)
+    trace = Trace()
+    solution = vote(verifier, "assert f(9) == 6", "f(9) == 6", "6", "assert f(9) == 5", "`6`", trace=trace)
+    assert solution.code == VOTED[1]
+    (votes,) = bodies(trace, "votes")
+    assert votes["inputs"] == [{"tuple": [9]}]
+    assert votes["tests"] == [[{"tuple": [9]}, 6, "", 4], [{"tuple": [9]}, 5, "", 1]]
+    assert votes["passed"] == {"a0": [False, True], "a1": [True, False], "a2": [False, False]}
+    assert [body["chosen"] for body in bodies(trace, "selection")] == ["a0", "a1"]
+    assert solution.evidence is not None
+    assert (solution.evidence.soft_passed, solution.evidence.soft_total) == (1, 2)
+
+
+def test_what_the_model_says_of_other_calls_is_not_heard() -> None:
+    verifier = OracleVerifier(dict.fromkeys(VOTED, judged(3)), telling=({"tuple": [9]},))
+    trace = Trace()
+    assert vote(verifier, "assert f(8) == 6", "", "I", "f", "assert", trace=trace).code == VOTED[0]
+    assert not bodies(trace, "votes")
+
+
+def test_no_votes_are_asked_for_without_tokens_for_them() -> None:
+    verifier = OracleVerifier(dict.fromkeys(VOTED, judged(3)), telling=({"tuple": [9]},))
+    model = ScriptedModel([[fenced(VOTED[0])], [fenced(code) for code in VOTED[1:]]])
+    solution = run(model, verifier=verifier, task=task_with(max_tokens=360))
+    assert solution.code == VOTED[0]
+    assert len(model.requests) == 2
+
+
+def test_the_last_lines_of_the_counterexample_are_shown_to_the_model() -> None:
+    model = model_of([WRONG], [WORSE, WORSE], [RIGHT])
+    run(model, verifier=OracleVerifier(TRUTH, steps=("line 1: return 3    x=1",)))
+    assert "line 1: return 3    x=1" in model.requests[2].messages[-1].content
+
+
+def test_a_rejection_without_a_counterexample_has_no_last_lines() -> None:
+    rejected = replace(judged(1), counterexample=None, reason="the code does not load")
+    model = model_of([WRONG], [WRONG, WRONG], [RIGHT])
+    run(model, verifier=OracleVerifier(TRUTH | {WRONG: rejected}, steps=("line 1: return 3",)))
+    assert "Your code was rejected: the code does not load" in model.requests[2].messages[-1].content
+    assert "line 1" not in model.requests[2].messages[-1].content
+
+
+def test_answers_that_no_input_tells_apart_ask_the_model_nothing() -> None:
+    assert vote(OracleVerifier(dict.fromkeys(VOTED, judged(3)))).code == VOTED[0]
 
 
 def test_behaviours_are_compared_only_where_they_can_decide() -> None:
@@ -151,7 +234,8 @@ def test_a_task_without_evidence_is_answered_by_agreement_and_stays_unknown() ->
     task = replace(task_with(), examples=())
     unknown = Verdict(Status.UNKNOWN, reason="nothing to test against")
     verifier = OracleVerifier(dict.fromkeys(TRUTH, unknown), {RIGHT: "odd", WRONG: "same", WORSE: "same"})
-    solution = run(model_of([RIGHT], [WRONG, WORSE]), task=task, verifier=verifier)
+    model = model_of([RIGHT], [WRONG, WORSE, WRONG])
+    solution = run(model, task=replace(task, budget=Budget(num_candidates=4)), verifier=verifier)
     assert (solution.code, solution.verdict.status, solution.stopped_by) == (WRONG, Status.UNKNOWN, "no_evidence")
 
 

@@ -51,8 +51,29 @@ def test_hard_evidence_beats_agreement() -> None:
 
 
 def test_agreement_beats_confidence() -> None:
+    rivals = [attempt("a1", logprob=-0.1), attempt("a2", logprob=-3.0), attempt("a3", logprob=-2.0)]
+    found = select(rivals, ["odd", "same", "same"])
+    assert (found.chosen.id, found.num_agreeing, round(found.share, 2)) == ("a3", 2, 0.67)
+
+
+def test_the_likeliest_answer_weighs_as_much_as_two() -> None:
     rivals = [attempt("a0", logprob=-0.1), attempt("a1", logprob=-3.0), attempt("a2", logprob=-2.0)]
-    assert select(rivals, ["odd", "same", "same"]).chosen.id == "a2"
+    assert select(rivals, ["odd", "same", "same"]).chosen.id == "a0"
+    assert select([*rivals, attempt("a3")], ["odd", "same", "same", "same"]).chosen.id == "a3"
+
+
+def test_the_models_own_tests_are_heard() -> None:
+    rivals = [attempt("a1", logprob=-0.1), attempt("a2", logprob=-3.0), attempt("a3", logprob=-2.0)]
+    found = select(rivals, ["odd", "same", "same"], {"odd": 1.5})
+    assert (found.chosen.id, found.why.endswith("; the model's own tests were heard")) == ("a1", True)
+
+
+def test_agreement_of_enough_attempts_settles_the_choice() -> None:
+    rivals = [attempt(f"a{number}") for number in range(1, 6)]
+    assert not select(rivals[:2], ["same", "same"]).is_settled
+    assert select(rivals[:3], ["same"] * 3).is_settled
+    assert select(rivals, ["same"] * 4 + ["odd"]).is_settled
+    assert not select(rivals, ["same"] * 3 + ["odd"] * 2).is_settled
 
 
 def test_confidence_beats_brevity() -> None:

@@ -19,7 +19,8 @@ from armillary.core.settings import load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.trace import Trace
 from armillary.core.verdicts import Status
-from armillary.reason.loop import Solution, solve
+from armillary.reason.loop import solve
+from armillary.reason.search import Solution
 from armillary.runtime import stack
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec import load_task

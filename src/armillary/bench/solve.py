@@ -23,7 +23,8 @@ from armillary.core.protocols import Generator, Verifier
 from armillary.core.settings import load_settings
 from armillary.core.tasks import Budget
 from armillary.core.trace import Trace
-from armillary.reason.loop import Solution, solve
+from armillary.reason.loop import solve
+from armillary.reason.search import Solution
 from armillary.runtime import stack
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec_python import task_from_stub

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from armillary.core.messages import Event, Message, ModelIdentity, Request
-from armillary.core.tasks import TaskSpec
-from armillary.core.verdicts import Verdict
+from armillary.core.tasks import Example, TaskSpec
+from armillary.core.values import Json
+from armillary.core.verdicts import Check, Verdict
 
 
 class Generator(Protocol):
@@ -43,6 +44,23 @@ class Verifier(Protocol):
 
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
         """One fingerprint per code: equal exactly when all outputs on shared generated inputs are equal."""
+        ...
+
+    def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:
+        """Small inputs on which the first of these codes differ, as tagged JSON; none where they behave alike."""
+        ...
+
+    def soft_checks(
+        self, task: TaskSpec, code: str, examples: Sequence[Example], *, seed: int = 0
+    ) -> tuple[Check, ...]:
+        """One check for each example that a model wrote; such a check refutes nothing."""
+        ...
+
+    def last_steps(self, task: TaskSpec, code: str, arguments: Json, *, seed: int = 0) -> tuple[str, ...]:
+        """What the last lines of a call worked with, for people and models; empty where nothing is known.
+
+        ``arguments`` are tagged JSON, as in a counterexample.
+        """
         ...
 
 

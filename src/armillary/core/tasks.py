@@ -58,7 +58,7 @@ class Budget:
     """What one solve may spend.
 
     Attributes:
-        num_candidates: first proposals.
+        num_candidates: first proposals at most; fewer are made where they agree early.
         max_rounds: revisions after the first proposals.
         max_tokens: prompt and completion tokens over all rounds.
         max_seconds: wall clock over all rounds.

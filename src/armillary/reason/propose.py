@@ -62,7 +62,7 @@ class SupportsClose(Protocol):
 
 def first_messages(task: TaskSpec) -> tuple[Message, ...]:
     """The conversation that asks for a first answer: signature, the user's words, examples and properties."""
-    parts = [_statement(task)]
+    parts = [statement(task)]
     examples = [_example_line(task, item) for item in task.examples if item.origin == "user"]
     parts += _listed("It must give:", examples)
     parts += _listed("For all valid inputs, these Python expressions must hold:", _properties(task))
@@ -160,7 +160,8 @@ def _close(events: Iterator[Event]) -> None:
         events.close()
 
 
-def _statement(task: TaskSpec) -> str:
+def statement(task: TaskSpec) -> str:
+    """What the user wants, with the function's signature."""
     if re.search(rf"^\s*def\s+{re.escape(task.entry_point)}\s*\(", task.prompt, re.MULTILINE):
         return f"Complete this Python function:\n\n```python\n{task.prompt.strip()}\n```"
     return f"Write the Python function `{_signature(task)}`.\n\n{task.prompt.strip()}"

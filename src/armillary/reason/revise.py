@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from armillary.core.messages import Message
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Verdict
@@ -12,6 +14,7 @@ MAX_CALL_CHARS = 160
 MAX_VALUE_CHARS = 110
 MAX_REASON_CHARS = 300
 MAX_CODE_CHARS = 4000
+MAX_SHOWN_STEPS = 4
 
 
 def accepts(incumbent: Verdict, revision: Verdict) -> bool:
@@ -23,8 +26,8 @@ def accepts(incumbent: Verdict, revision: Verdict) -> bool:
     return standing(revision) >= standing(incumbent) and revision.passed_hard > incumbent.passed_hard
 
 
-def feedback(task: TaskSpec, verdict: Verdict) -> str:
-    """The smallest counterexample in words, 200 tokens at most; never the whole log."""
+def feedback(task: TaskSpec, verdict: Verdict, steps: Sequence[str] = ()) -> str:
+    """The smallest counterexample in words and the last lines that it ran, some 200 tokens; never the whole log."""
     found = verdict.counterexample
     if found is None:
         facts = [f"Your code was rejected: {clip(verdict.reason, MAX_REASON_CHARS)}"]
@@ -38,14 +41,16 @@ def feedback(task: TaskSpec, verdict: Verdict) -> str:
         text = next((check.text for check in verdict.checks if check.id == found.check_id), "")
         if text:
             facts.append(f"Broken requirement: {clip(text, MAX_CALL_CHARS)}")
+        if steps:
+            facts += ["The last lines that ran, with the values that they found:", *steps[-MAX_SHOWN_STEPS:]]
     ask = f"Find the mistake and answer with the complete corrected `{task.entry_point}` in one ```python block."
     return "\n".join((*facts, ask))
 
 
-def revision_messages(task: TaskSpec, code: str, verdict: Verdict) -> tuple[Message, ...]:
+def revision_messages(task: TaskSpec, code: str, verdict: Verdict, steps: Sequence[str] = ()) -> tuple[Message, ...]:
     """The first conversation, the failing code as the model's answer, and the feedback on it."""
     answer = f"```python\n{clip(code, MAX_CODE_CHARS)}\n```"
-    return (*first_messages(task), Message("assistant", answer), Message("user", feedback(task, verdict)))
+    return (*first_messages(task), Message("assistant", answer), Message("user", feedback(task, verdict, steps)))
 
 
 def why_decided(incumbent: Verdict, revision: Verdict) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from armillary.core.verdicts import Status, Verdict
+
+SETTLED_AGREEING = 3
+SETTLED_SHARE = 0.8
+GREEDY_BONUS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class Attempt:
     num_tokens: int
     mean_logprob: float | None = None
 
+    @property
+    def is_likeliest(self) -> bool:
+        """Whether it is the greedy answer: the first attempt of a search."""
+        return self.id == "a0"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -38,11 +47,20 @@ class Selection:
         chosen: the attempt that won.
         clusters: ids of the contenders, grouped by behaviour, biggest group first.
         why: one sentence for the user.
+        num_agreeing: contenders that behave like the winner, itself included.
+        share: of the contenders' weight that they have, from 0 to 1.
     """
 
     chosen: Attempt
     clusters: tuple[tuple[str, ...], ...]
     why: str
+    num_agreeing: int = 1
+    share: float = 1.0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further attempts would hardly change the choice."""
+        return self.num_agreeing >= SETTLED_AGREEING and self.share >= SETTLED_SHARE
 
 
 def standing(verdict: Verdict) -> int:
@@ -62,25 +80,39 @@ def contenders(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     return tuple(attempt for attempt in attempts if standing(attempt.verdict) == best)
 
 
-def select(rivals: Sequence[Attempt], behaviours: Sequence[str]) -> Selection:
+def select(rivals: Sequence[Attempt], behaviours: Sequence[str], votes: Mapping[str, float] | None = None) -> Selection:
     """Rank by hard evidence passed, then agreement, then the model's own confidence, then brevity.
 
     Args:
         rivals: attempts of one standing, at least one; earlier ones win ties.
         behaviours: one fingerprint per rival; equal ones behave alike.
+        votes: behaviour -> what the model's own tests add to its agreement, in attempts.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Attempt]] = {}
     for attempt, behaviour in zip(rivals, behaviours, strict=True):
-        groups.setdefault(behaviour, []).append(attempt.id)
+        groups.setdefault(behaviour, []).append(attempt)
+    weights = {name: weight_of(members) + (votes or {}).get(name, 0.0) for name, members in groups.items()}
 
     def rank(pair: tuple[Attempt, str]) -> tuple[float, ...]:
         attempt, behaviour = pair
         logprob = -math.inf if attempt.mean_logprob is None else attempt.mean_logprob
-        return (len(attempt.verdict.passed_hard), len(groups[behaviour]), logprob, -len(attempt.code))
+        return (len(attempt.verdict.passed_hard), weights[behaviour], logprob, -len(attempt.code))
 
     chosen, behaviour = max(zip(rivals, behaviours, strict=True), key=rank)
-    clusters = tuple(sorted((tuple(ids) for ids in groups.values()), key=len, reverse=True))
-    return Selection(chosen, clusters, _why(chosen, len(groups[behaviour]), len(rivals)))
+    clusters = tuple(
+        tuple(item.id for item in groups[name])
+        for name in sorted(groups, key=lambda name: len(groups[name]), reverse=True)
+    )
+    share = weights[behaviour] / sum(weights.values())
+    why = _why(chosen, len(groups[behaviour]), len(rivals))
+    if votes:
+        why += "; the model's own tests were heard"
+    return Selection(chosen, clusters, why, len(groups[behaviour]), share)
+
+
+def weight_of(members: Sequence[Attempt]) -> float:
+    """How much attempts that behave alike weigh: one each, and one more for the likeliest answer."""
+    return len(members) + GREEDY_BONUS * any(item.is_likeliest for item in members)
 
 
 def _why(chosen: Attempt, num_alike: int, num_rivals: int) -> str:

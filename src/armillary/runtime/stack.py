@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from armillary.models.hub import PullProgress as PullProgress  # noqa: PLC0414 - may be taken from here
     from armillary.models.hub import PullResult
     from armillary.models.registry import RegistryEntry
-    from armillary.reason.loop import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
+    from armillary.reason.search import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
     from armillary.verify.replay import ReplayReport, ReplayRow
 
 ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")

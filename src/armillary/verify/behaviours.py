@@ -27,14 +27,15 @@ def fingerprint(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Argument
     found = run_calls(jail, code, [Call(task.entry_point, arguments) for arguments in inputs], seed=seed)
     if found.load_error:
         return f"unloadable-{_hash(found.load_error)}"
-    return _hash([_outcome(seen) for seen in found.observations])
+    return _hash([outcome_of(seen) for seen in found.observations])
 
 
 def _hash(body: Json) -> str:
     return hashlib.sha256(dumps(body).encode()).hexdigest()
 
 
-def _outcome(seen: Observation) -> list[Json]:
+def outcome_of(seen: Observation) -> list[Json]:
+    """What of a call counts when programs are compared: its value, or the exception's name, or how it ended."""
     return [seen.kind, _rounded(seen.value), seen.error]
 
 

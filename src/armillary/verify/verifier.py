@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from armillary.core.tasks import TaskSpec
-from armillary.core.values import encode
+from armillary.core.tasks import Example, TaskSpec
+from armillary.core.values import Json, decode, encode
 from armillary.core.verdicts import Check, Counterexample, Level, Status, Verdict
 from armillary.verify.behaviours import fingerprint
+from armillary.verify.block_trace import last_steps
 from armillary.verify.contract import Contract
+from armillary.verify.distinguish import telling_inputs
 from armillary.verify.examples_level import judge_examples
 from armillary.verify.execution import Jail, run_calls
 from armillary.verify.fuzz import NUM_INPUTS, SearchResult, admissible_inputs, search, unanswered_requirement
@@ -109,10 +111,28 @@ class CodeVerifier:
 
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
         """One fingerprint per code, see ``behaviours.fingerprint``."""
+        inputs = self._shared_inputs(task, seed)
+        return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
+
+    def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:
+        """Small inputs on which the first of these codes differ, see ``distinguish.telling_inputs``."""
+        return telling_inputs(self._jail, task, codes, self._shared_inputs(task, seed), seed=seed)
+
+    def soft_checks(
+        self, task: TaskSpec, code: str, examples: Sequence[Example], *, seed: int = 0
+    ) -> tuple[Check, ...]:
+        """One check of level ``agreement`` for each example that a model wrote."""
+        found = judge_examples(self._jail, replace(task, examples=tuple(examples)), code, seed=seed)
+        return tuple(replace(item, id=f"model_{item.id}", level="agreement") for item in found.checks)
+
+    def _shared_inputs(self, task: TaskSpec, seed: int) -> list[Arguments]:
         # Every fourth: edge values come first, and inputs of all sizes tell programs apart; but programs that only
         # differ in how long they take are to be found alike.
-        inputs = [item for item in self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4] if not is_large(item)]
-        return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
+        return [item for item in self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4] if not is_large(item)]
+
+    def last_steps(self, task: TaskSpec, code: str, arguments: Json, *, seed: int = 0) -> tuple[str, ...]:
+        """What the last lines of a call worked with, see ``block_trace.last_steps``."""
+        return last_steps(self._jail, task, code, decode(arguments), seed=seed)
 
     def _climb(self, task: TaskSpec, code: str, seed: int) -> Climb:
         suspicion = self._suspicion(task)
