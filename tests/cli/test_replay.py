@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -45,6 +46,26 @@ def test_json_holds_every_row(armillary: Run, trace: Path) -> None:
     body = armillary("replay", str(trace), "--json").json
     assert body["matches"] is True
     assert body["rows"][0] == {"attempt": "a0", "recorded": "REFUTED", "replayed": "REFUTED", "differences": []}
+
+
+def test_a_report_is_written_beside_the_replay(armillary: Run, trace: Path, tmp_path: Path) -> None:
+    ran = armillary("replay", str(trace), "--report", "run.html")
+    assert (ran.code, ran.out) == (0, "2 of 2 verdicts came out the same\n")
+    assert ran.err.startswith("report run.html\n")
+    assert "return 2 * n" in "".join(ElementTree.parse(tmp_path / "run.html").getroot().itertext())
+
+
+def test_a_report_is_written_of_a_trace_that_was_cut_short(armillary: Run, trace: Path, tmp_path: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[:-100])
+    assert armillary("replay", str(trace), "--report", "run.html").code == 1
+    assert "cut short" in (tmp_path / "run.html").read_text()
+
+
+def test_a_report_never_overwrites(armillary: Run, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.html").write_text("mine")
+    ran = armillary("replay", str(trace), "--report", "run.html")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: run.html exists already (a report never overwrites; name another file)\n"
 
 
 def test_another_code_under_the_same_verdict_is_a_mismatch(armillary: Run, trace: Path) -> None:

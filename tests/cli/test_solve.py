@@ -88,6 +88,49 @@ def test_a_trace_that_was_named_replays(armillary: Run, scripted: Run) -> None:
     assert (ran.code, ran.out) == (0, "2 of 2 verdicts came out the same\n")
 
 
+def test_a_report_tells_the_run(armillary: Run, scripted: Run, tmp_path: Path) -> None:
+    scripted(WRONG, RIGHT)
+    ran = armillary("solve", "task.yaml", "--candidates", "2", "--report", "new/run.html")
+    assert ran.code == 0
+    assert ran.err.endswith("report new/run.html\n")
+    assert "EXAMPLES_PASS" in (tmp_path / "new" / "run.html").read_text()
+
+
+def test_a_report_that_is_there_stops_the_run_before_it_begins(armillary: Run, scripted: Run, tmp_path: Path) -> None:
+    model = scripted(RIGHT)
+    (tmp_path / "run.html").write_text("mine")
+    ran = armillary("solve", "task.yaml", "--report", "run.html")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: run.html exists already (a report never overwrites; name another file)\n"
+    assert model.requests == []
+
+
+def test_an_interrupted_run_has_a_report_too(armillary: Run, scripted: Run, tmp_path: Path) -> None:
+    scripted(WRONG).stream = press_ctrl_c
+    ran = armillary("solve", "task.yaml", "--trace", "run.jsonl", "--report", "run.html")
+    assert (ran.code, ran.err.splitlines()[-1]) == (130, "interrupted; the trace so far is run.jsonl")
+    assert "the run was interrupted" in (tmp_path / "run.html").read_text()
+
+
+def press_ctrl_c(request: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_no_report_is_made_of_a_trace_that_was_there_before(armillary: Run, scripted: Run, tmp_path: Path) -> None:
+    scripted(RIGHT, RIGHT)
+    assert armillary("solve", "task.yaml", "--candidates", "1", "--trace", "run.jsonl").code == 0
+    ran = armillary("solve", "task.yaml", "--candidates", "1", "--trace", "run.jsonl", "--report", "run.html")
+    assert ran.code == 2
+    assert not (tmp_path / "run.html").exists()
+
+
+def test_a_report_that_cannot_be_written_costs_no_answer(armillary: Run, scripted: Run) -> None:
+    scripted(RIGHT)
+    ran = armillary("solve", "task.yaml", "--candidates", "1", "--report", "task.yaml/run.html")
+    assert (ran.code, ran.out) == (1, "def f(n):\n    return 2 * n\n")
+    assert "error: cannot write the report task.yaml/run.html: " in ran.err
+
+
 def test_options_replace_the_budget_of_the_task(armillary: Run, scripted: Run) -> None:
     scripted(RIGHT)
     options = ("--candidates", "1", "--rounds", "5", "--max-tokens", "900", "--max-seconds", "7.5", "--seed", "3")

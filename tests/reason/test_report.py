@@ -19,6 +19,7 @@ from armillary.core.tasks import Example, Predicate, TaskSpec
 from armillary.core.trace import Trace, read_trace
 from armillary.core.values import Json
 from armillary.core.verdicts import Check, Counterexample, Status, Verdict
+from armillary.reason.evidence import Evidence, evidence_to_json
 from armillary.reason.report import require_free, write_report
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "traces" / "compress-0.1.0.jsonl"
@@ -205,6 +206,42 @@ def test_a_suspect_task_has_a_report_without_attempts(tmp_path: Path) -> None:
     assert "no answer can be right" in text
     assert "There is none." in text
     assert "Nothing was tried." in text
+
+
+def test_the_evidence_for_an_answer_is_told_as_numbers(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.attempt("a0", "x = 1")
+    evidence = Evidence(Status.TESTED, 2, 90, 3, 4, 1, 2)
+    kit.answer("a0", evidence=evidence_to_json(evidence))
+    text = text_of(report(kit.close()))
+    assert "2 examples, 90 generated inputs" in text
+    assert "3 of 4 first proposals behave like it" in text
+    assert "passes 1 of 2" in text
+    assert f"strength{evidence.strength:.2f}" in text
+
+
+def test_evidence_without_the_models_tests_does_not_mention_them(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.answer(None, evidence=evidence_to_json(Evidence(Status.TESTED)))
+    assert "own tests" not in text_of(report(kit.close()))
+
+
+def test_a_choice_that_was_made_again_replaces_the_first_one(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.attempt("a0", "x = 1")
+    kit.attempt("a1", "x = 2")
+    kit.selection("a0")
+    kit.selection("a1")
+    assert "The best attempt so far was a1." in report(kit.close())
+
+
+def test_a_choice_among_revisions_counts_only_once_it_was_accepted(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.attempt("a0", "x = 1", REFUTED)
+    kit.selection("a0")
+    kit.attempt("a1", "x = 2", parent="a0", round=1)
+    kit.selection("a1")
+    assert "The best attempt so far was a0." in report(kit.close())
 
 
 def test_a_model_error_is_on_the_page(tmp_path: Path) -> None:

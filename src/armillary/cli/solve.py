@@ -15,11 +15,11 @@ from armillary.cli.live import open_view
 from armillary.cli.options import takes
 from armillary.cli.output import emit, keeping, say, shown
 from armillary.cli.report import exit_code, verdict_lines
-from armillary.core.settings import load_settings
+from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import Budget, TaskSpec
 from armillary.core.values import Json
 from armillary.core.verdicts import verdict_to_json
-from armillary.runtime import stack
+from armillary.runtime import reports, stack
 
 if TYPE_CHECKING:
     from armillary.runtime.stack import Solution
@@ -38,6 +38,7 @@ class SolveOptions:
     max_seconds: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the whole search.")] = None
     seed: Annotated[int, typer.Option(min=0, help="Fixes every candidate and every generated input.")] = 0
     trace: Annotated[Path | None, typer.Option(help="File for the trace; must not exist yet.")] = None
+    report: Annotated[Path | None, typer.Option(help="File for an HTML report; must not exist yet.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the code.")] = False
 
 
@@ -50,6 +51,14 @@ def command(options: SolveOptions) -> int:
     settings = load_settings({"models.default": options.model, "remote.url": options.remote})
     task = _with_budget(read_task(options.task), options)
     path = options.trace or stack.default_trace_path(settings, task)
+    with reports.reporting(path, options.report):
+        code = _solve(options, settings, task, path)
+    if options.report is not None:
+        say(f"report {options.report}")
+    return code
+
+
+def _solve(options: SolveOptions, settings: Settings, task: TaskSpec, path: Path) -> int:
     view = open_view()
     with keeping(lambda: _what_is_kept(path)), view:
         solution = stack.solve(

@@ -25,7 +25,7 @@ from armillary.reason.report_attempts import (
     wide,
 )
 from armillary.reason.report_code import show_code, show_text
-from armillary.reason.report_story import Span, Story, Tried, Work
+from armillary.reason.report_story import Answered, Span, Story, Tried, Work
 from armillary.reason.report_style import STYLE
 from armillary.verify.rendering import render, render_call
 
@@ -97,10 +97,24 @@ def _verdict(story: Story) -> Markup:
                     ("stopped by", answer.stopped_by),
                     ("tokens", f"{answer.prompt_tokens} read, {answer.completion_tokens} written"),
                     ("attempts", str(len(story.attempts))),
+                    *_evidence(answer),
                 ]
             ),
         ]
     return join(*parts, _tested(story.chosen))
+
+
+def _evidence(answer: Answered) -> list[tuple[str, Markup | str]]:
+    found = answer.evidence
+    if found is None:
+        return []
+    rows: list[tuple[str, Markup | str]] = [
+        ("speaks for it", f"{found.num_examples} examples, {found.num_inputs} generated inputs"),
+        ("agreement", f"{found.num_agreeing} of {found.num_rivals} first proposals behave like it"),
+    ]
+    if found.soft_total:
+        rows.append(("model's own tests", f"passes {found.soft_passed} of {found.soft_total}"))
+    return [*rows, ("strength", f"{found.strength:.2f}")]
 
 
 def _tested(chosen: Tried | None) -> Markup:

@@ -17,6 +17,7 @@ from armillary.core.forms import exactly
 from armillary.core.tasks import TaskSpec, task_from_json
 from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
 from armillary.core.verdicts import Verdict, verdict_from_json
+from armillary.reason.evidence import Evidence, evidence_from_json
 
 Work = Literal["model", "checking", "other"]
 
@@ -73,6 +74,7 @@ class Answered:
 
     Attributes:
         attempt: id of the attempt that is the answer, or None.
+        evidence: how much speaks for it; None in traces of 0.1 and where nothing was tried.
     """
 
     attempt: str | None
@@ -81,6 +83,7 @@ class Answered:
     stopped_by: str
     prompt_tokens: int
     completion_tokens: int
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,10 @@ class Story:
     @property
     def chosen(self) -> Tried | None:
         """The attempt that is the answer; in an interrupted run the last one that was chosen, if any."""
-        name = self.answer.attempt if self.answer else _last_choice(self.decisions)
+        if self.answer:
+            name = self.answer.attempt
+        else:
+            name = _last_choice(self.decisions, {attempt.id for attempt in self.attempts if attempt.round == 0})
         return next((attempt for attempt in self.attempts if attempt.id == name), None)
 
     def total_s(self, work: Work) -> float:
@@ -121,14 +127,15 @@ class Story:
         return sum(span.length_s for span in self.spans if span.work == work)
 
 
-def _last_choice(decisions: Sequence[TraceEvent]) -> str | None:
+def _last_choice(decisions: Sequence[TraceEvent], first_proposals: set[str]) -> str | None:
+    """The incumbent at the end of the decisions; a choice among revisions only counts once it was accepted."""
     choice = None
     for event in decisions:
-        if event.kind == "selection" and choice is None:
-            choice = event.body["chosen"]
+        if event.kind == "selection" and event.body["chosen"] in first_proposals:
+            choice = str(event.body["chosen"])
         elif event.kind == "revision":
-            choice = event.body["revision"] if event.body["accepted"] else event.body["incumbent"]
-    return None if choice is None else str(choice)
+            choice = str(event.body["revision"] if event.body["accepted"] else event.body["incumbent"])
+    return choice
 
 
 def read_story(path: Path) -> Story:
@@ -278,6 +285,7 @@ def _answered(body: dict[str, Any]) -> Answered:
         stopped_by=exactly(body.get("stopped_by", ""), str),
         prompt_tokens=exactly(usage.get("prompt_tokens", 0), int),
         completion_tokens=exactly(usage.get("completion_tokens", 0), int),
+        evidence=None if body.get("evidence") is None else evidence_from_json(body["evidence"]),
     )
 
 
