@@ -266,3 +266,12 @@ def test_a_list_tells_turns_and_first_question(tmp_path: Path) -> None:
 def test_they_are_kept_in_the_home_folder(tmp_path: Path) -> None:
     settings = load_settings({"home": str(tmp_path)})
     assert conversations_folder(settings) == tmp_path / "conversations"
+
+
+def test_after_closing_it_goes_on_in_memory(tmp_path: Path) -> None:
+    with Conversation(tmp_path) as conversation:
+        conversation.add(Turn("a", "1"))
+    conversation.add(Turn("b", "2"))
+    conversation.close()
+    assert [turn.question for turn in conversation.turns] == ["a", "b"]
+    assert [row.num_turns for row in summaries(tmp_path)] == [1]

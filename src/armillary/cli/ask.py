@@ -1,121 +1,123 @@
-"""``armillary ask``: one question, one answer, printed as it appears. Verifies nothing."""
+"""``armillary ask``: one question, one answer, printed as it appears and kept. Verifies nothing."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from armillary.cli.attachments import PIPE_NAME, is_piped, read_attachments, read_pipe, require_size
 from armillary.cli.inputs import STDIN, read_text
 from armillary.cli.options import takes
-from armillary.cli.output import emit, keeping, say, shown
-from armillary.core.errors import ArmillaryError, ExitCode, UsageError
-from armillary.core.messages import Event, Finished, Message, Request, Sampling, Token
-from armillary.core.settings import load_settings
-from armillary.core.values import Json
-from armillary.runtime import stack
+from armillary.cli.output import Interrupted, emit, keeping, say
+from armillary.cli.speaker import Reply, SpeakerOptions, open_speaker
+from armillary.core.errors import ArmillaryError, ExitCode, NotFoundError, UsageError
+from armillary.core.settings import Settings, load_settings
+from armillary.runtime.context_window import History
+from armillary.runtime.conversation import Attachment, Conversation, conversations_folder, newest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskOptions:
+class AskOptions(SpeakerOptions):
     """What ``armillary ask`` takes."""
 
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The question, or - to read it from stdin.")]
-    model: Annotated[str | None, typer.Option(help="Registry name or path of a model.")] = None
-    remote: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None
-    system: Annotated[str, typer.Option(help="System message.")] = ""
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0
-    seed: Annotated[int, typer.Option(min=0, help="Fixes the random choices.")] = 0
-    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens to write at most.")] = 512
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="PROMPT", help="The question; - or nothing reads it from stdin.")
+    ] = None
+    more_files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="More files: what a shell makes of --file *.py.")
+    ] = None
+    file: Annotated[list[str] | None, typer.Option(help="Text file that goes along, or - for stdin; repeatable.")] = (
+        None
+    )
+    goes_on: Annotated[bool, typer.Option("--continue", help="Go on with the last conversation.")] = False
+    is_kept: Annotated[bool, typer.Option("--save/--no-save", help="Keep the conversation.")] = True
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False
 
 
 @takes(AskOptions)
 def command(options: AskOptions) -> int:
-    """Ask the model and print its answer as it appears; the cost goes to stderr."""
-    request = _request(options)
+    """Ask the model and print its answer as it appears; the cost goes to stderr.
+
+    What is piped in goes along with the question. Ctrl-C ends the answer; what was written by then is kept.
+    """
+    question, files = _question(options)
     settings = load_settings({"models.default": options.model, "remote.url": options.remote})
-    answer = _Answer(echo=not options.as_json)
-    with keeping(lambda: f"{answer.num_tokens} tokens of the answer were written"):
-        generator = stack.generator_for(settings)
-        finished = answer.read(generator.stream(request))
-    if options.as_json:
-        emit({**answer.to_json(finished), "model": {"name": generator.model.name, "sha256": generator.model.sha256}})
-    say(f"{generator.model.name}: {answer.summary(finished)}")
-    return ExitCode.OK
+    with _conversation(options, settings) as conversation:
+        with keeping(lambda: "nothing was written"):
+            speaker = open_speaker(settings, options)
+            history = History(conversation.system, conversation.turns)
+            reply = speaker.ask(history, question, files, echo=not options.as_json)
+        is_kept = options.is_kept and _keep(conversation, reply)
+        return _report(reply, conversation.name if is_kept else "", options)
 
 
-def _request(options: AskOptions) -> Request:
-    question = read_text(STDIN) if options.prompt == STDIN else options.prompt
+def _question(options: AskOptions) -> tuple[str, tuple[Attachment, ...]]:
+    """The question, and the texts that go along: what was piped in first."""
+    names = [*(options.file or []), *(options.more_files or [])]
+    if options.prompt is None or options.prompt == STDIN:
+        question, piped = _question_from_stdin(options, names), ""
+    else:
+        question, piped = options.prompt, read_pipe() if STDIN not in names and is_piped() else ""
     if not question.strip():
         raise UsageError("the question is empty")
-    system = (Message("system", options.system),) if options.system else ()
-    return Request(
-        (*system, Message("user", question)),
-        Sampling(temperature=options.temperature, seed=options.seed, max_tokens=options.max_tokens),
-    )
+    files = _read_files(names)
+    if piped.strip():
+        files = (Attachment(PIPE_NAME, piped), *files)
+    require_size(files)
+    return question, files
 
 
-class _Answer:
-    """Collects one candidate's text and its times; prints the text as it comes if ``echo``."""
+def _question_from_stdin(options: AskOptions, names: list[str]) -> str:
+    if STDIN in names:
+        raise UsageError("stdin cannot be both the question and a file")
+    if options.prompt is None and sys.stdin.isatty():
+        raise UsageError("the question is missing", hint='armillary ask "...", or pipe it in')
+    return read_text(STDIN)
 
-    def __init__(self, *, echo: bool) -> None:
-        self.num_tokens = 0
-        self._echo = echo
-        self._text: list[str] = []
-        self._start_s = 0.0
-        self._first_token_s = 0.0
-        self._elapsed_s = 0.0
 
-    def read(self, events: Iterator[Event]) -> Finished:
-        self._start_s = time.perf_counter()
-        finished: Finished | None = None
-        try:
-            for event in events:
-                if isinstance(event, Finished):
-                    finished = event
-                else:
-                    self._take(event)
-        finally:
-            if self._echo and self._text:
-                print(flush=True)
-        self._elapsed_s = time.perf_counter() - self._start_s
-        if finished is None or finished.reason == "error":
-            raise ArmillaryError(f"the model stopped: {finished.error if finished else 'the stream ended early'}")
-        return finished
+def _read_files(names: list[str]) -> tuple[Attachment, ...]:
+    try:
+        return read_attachments(names)
+    except NotFoundError as error:
+        raise NotFoundError(error.message, hint="the question comes first, then --file and its files") from error
 
-    def _take(self, token: Token) -> None:
-        if not self.num_tokens:
-            self._first_token_s = time.perf_counter() - self._start_s
-        self.num_tokens += 1
-        self._text.append(token.text)
-        if self._echo:
-            print(shown(token.text), end="", flush=True)
 
-    @property
-    def tokens_per_s(self) -> float:
-        """Speed after the first token."""
-        decode_s = self._elapsed_s - self._first_token_s
-        return (self.num_tokens - 1) / decode_s if self.num_tokens > 1 and decode_s > 0 else 0.0
+def _conversation(options: AskOptions, settings: Settings) -> Conversation:
+    folder = conversations_folder(settings)
+    if not options.goes_on:
+        return Conversation(folder if options.is_kept else None, system=options.system or "")
+    conversation = Conversation.resume(newest(folder))
+    if conversation.repair_note:
+        say(conversation.repair_note)
+    if not options.is_kept:
+        conversation.close()  # goes on in memory
+    if options.system is not None:
+        conversation.set_system(options.system)
+    return conversation
 
-    def summary(self, finished: Finished) -> str:
-        usage = finished.usage
-        cut = " (cut at max tokens)" if finished.reason == "length" else ""
-        return (
-            f"{usage.prompt_tokens} + {usage.completion_tokens} tokens{cut}, first after {self._first_token_s:.2f} s, "
-            f"then {self.tokens_per_s:.1f} tokens/s"
-        )
 
-    def to_json(self, finished: Finished) -> dict[str, Json]:
-        return {
-            "text": "".join(self._text),
-            "finish_reason": finished.reason,
-            "prompt_tokens": finished.usage.prompt_tokens,
-            "completion_tokens": finished.usage.completion_tokens,
-            "first_token_s": round(self._first_token_s, 4),
-            "elapsed_s": round(self._elapsed_s, 4),
-            "tokens_per_s": round(self.tokens_per_s, 2),
-        }
+def _keep(conversation: Conversation, reply: Reply) -> bool:
+    """Whether the answer was worth keeping and could be; one that cannot be kept is an answer all the same."""
+    if not reply.is_worth_keeping:
+        return False
+    try:
+        conversation.add(reply.turn)
+    except ArmillaryError as error:
+        say(f"the conversation is not kept: {error}")
+        return False
+    return True
+
+
+def _report(reply: Reply, name: str, options: AskOptions) -> int:
+    if options.as_json:
+        emit({**reply.to_json(), "conversation": name})
+    if reply.turn.reason == "cancelled":
+        kept = f" and are kept in {name}" if name else ""
+        raise Interrupted(f"interrupted; {reply.num_tokens} tokens of the answer were written{kept}")
+    if reply.turn.reason == "error":
+        raise ArmillaryError(f"the model stopped: {reply.error}")
+    say(reply.summary)
+    return ExitCode.OK

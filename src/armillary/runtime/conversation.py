@@ -167,7 +167,8 @@ class Conversation:
         self._state.turns[-1] = turn
 
     def close(self) -> None:
-        """Let go of the file; a second call does nothing."""
+        """Let go of the file; what comes after is kept in memory only. A second call does nothing."""
+        self._folder = None
         if self._file is not None:
             os.close(self._file)
             self._file = None
