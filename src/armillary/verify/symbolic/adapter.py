@@ -1,0 +1,315 @@
+"""Ask CrossHair, in its jail, whether a promise can be broken or two programs differ; believe nothing that it says.
+
+What breaks a promise for CrossHair is run again outside of it, through the oracle that judges all inputs, and counts
+only if it breaks it there. A promise counts as ``proved`` only if all of this is so:
+
+1. A user wrote it, and every condition on the inputs that it rests on.
+2. The ladder judged it before, on generated inputs, and found nothing (``tested``).
+3. Every path was run to its end: none was left when the budget was spent, none given up, timed out or unsolved.
+4. It is not vacuous: on some path the inputs were admitted, and a concrete input of that path is admitted too.
+5. No float, complex number, set or value of unknown type is among the inputs, and none is computed with.
+6. The program is deterministic and keeps no state: no import but of types, no ``global``, no decorator, no default
+   value, class or statement of the module that could remember a call.
+7. It uses only what CrossHair was seen to model as Python does (``obstacles``): no conversion between numbers and
+   text, no order of a set, no identity, no division by ``/``, no sequence of a length that memory may not hold.
+8. The same holds of the promise's own text and of all conditions.
+9. On every path that was looked at (up to ``driver.MAX_WITNESSES``), a concrete run outside of CrossHair gives the
+   same result and keeps the promise.
+
+A proof says nothing of time and memory: those are what the ladder measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from armillary.core.errors import ValueCodecError
+from armillary.core.tasks import TaskSpec
+from armillary.core.values import dumps, encode
+from armillary.verify.comparison import matches
+from armillary.verify.contract import Contract
+from armillary.verify.domains import Domain, contains, parameter_domains
+from armillary.verify.execution import Jail, Observation, run_calls
+from armillary.verify.fuzz import Breach, search
+from armillary.verify.generate import Arguments
+from armillary.verify.oracles import Promise, PropertyOracle
+from armillary.verify.sandbox.outcomes import Call
+from armillary.verify.symbolic.obstacles import code_obstacle, domain_obstacle, predicate_obstacle
+from armillary.verify.symbolic.request import (
+    Exploration,
+    SymbolicBudget,
+    SymbolicRun,
+    check_request,
+    difference_request,
+    explore,
+    unexplorable,
+)
+
+DEFAULT_BUDGET = SymbolicBudget()
+
+
+@dataclass(frozen=True, slots=True)
+class Jails:
+    """Where programs run.
+
+    Attributes:
+        runner: for concrete runs; it knows no CrossHair.
+        explorer: one in which CrossHair can be imported, see ``request.open_explorer``.
+    """
+
+    runner: Jail
+    explorer: Jail
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicResult:
+    """What came of one promise.
+
+    Attributes:
+        promise: the promise as the oracle names it.
+        status: ``refuted`` with ``breach``, ``proved`` under the conditions of this module, else ``unknown``.
+        reason: one line for the user; for ``unknown``, why.
+        notes: counterexamples that did not come about outside of CrossHair.
+    """
+
+    promise: Promise
+    status: Literal["proved", "refuted", "unknown"]
+    reason: str
+    num_paths: int = 0
+    breach: Breach | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An input on which two programs did different things, outside of CrossHair too."""
+
+    arguments: Arguments
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """No difference on any path; ``is_proved`` under the conditions of this module, but for those on promises."""
+
+    is_proved: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither a difference nor its absence, and why."""
+
+    reason: str
+
+
+def check_properties(
+    jails: Jails,
+    task: TaskSpec,
+    code: str,
+    *,
+    budget: SymbolicBudget = DEFAULT_BUDGET,
+    tested: Collection[str] = (),
+    seed: int = 0,
+) -> tuple[SymbolicResult, ...]:
+    """Explore each ``ensures`` and law of the task, each within the budget; a refuted one ends it.
+
+    ``tested`` are the ids of the promises that the ladder has judged and found kept: no other is ever proved.
+    """
+    oracle = PropertyOracle(task, jails.runner, code, seed=seed)
+    results: list[SymbolicResult] = []
+    for promise in oracle.promises:
+        if promise.id.startswith("raises"):
+            continue
+        results.append(_check(_Case(jails, task, code, oracle, promise, budget), promise.id in tested))
+        if results[-1].status == "refuted":
+            break
+    return tuple(results)
+
+
+def find_difference(
+    jails: Jails, task: TaskSpec, left: str, right: str, *, budget: SymbolicBudget = DEFAULT_BUDGET, seed: int = 0
+) -> Difference | Same | Unknown:
+    """Look for an admitted input on which two programs give different values or raise different exceptions."""
+    domains = parameter_domains(task)
+    if problem := unexplorable(domains):
+        return Unknown(problem)
+    found = explore(jails.explorer, "compare", difference_request(task, left, right, budget), budget)
+    if found.failure:
+        return Unknown(found.failure)
+    runs = (*found.counterexamples, *found.witnesses)
+    inputs = _admitted(jails.runner, task, domains, runs)
+    calls = [Call(task.entry_point, arguments) for arguments in inputs]
+    pairs = [run_calls(jails.runner, code, calls, seed=seed).observations for code in (left, right)]
+    for arguments, one, other in zip(inputs, *pairs, strict=False):
+        if _differ(task, one, other):
+            return Difference(arguments, one.text, other.text)
+    if found.counterexamples:
+        return Unknown(f"{len(found.counterexamples)} differences did not come about outside of CrossHair")
+    if not found.is_exhausted:
+        return Unknown(_unfinished(found))
+    if len(pairs[0]) < len(runs) or len(pairs[1]) < len(runs):
+        return Unknown("a path's input could not be run outside of CrossHair")
+    obstacle = (
+        domain_obstacle(domains)
+        or code_obstacle(left, task.entry_point, domains)
+        or code_obstacle(right, task.entry_point, domains)
+        or _requires_obstacle(task, domains)
+    )
+    reason = f"the same on all {found.num_paths} paths"
+    return Same(not obstacle, reason + (f"; no proof: {obstacle}" if obstacle else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One promise of one program."""
+
+    jails: Jails
+    task: TaskSpec
+    code: str
+    oracle: PropertyOracle
+    promise: Promise
+    budget: SymbolicBudget
+
+
+def _check(case: _Case, is_tested: bool) -> SymbolicResult:
+    domains = parameter_domains(case.task)
+    problem = unexplorable(domains) or _unaskable(case)
+    if problem:
+        return SymbolicResult(case.promise, "unknown", problem)
+    request = check_request(case.task, case.code, case.promise.id, case.budget)
+    found = explore(case.jails.explorer, "check", request, case.budget)
+    if found.failure:
+        return SymbolicResult(case.promise, "unknown", found.failure)
+    suspects = _admitted(case.jails.runner, case.task, domains, found.counterexamples)
+    witnesses = _admitted(case.jails.runner, case.task, domains, found.witnesses)
+    contract = Contract(case.task, case.jails.runner)
+    tried = search(case.task, case.oracle, contract, suspects + witnesses)
+    if tried.breach is not None:
+        reason = f"an input was found after {found.num_paths} paths"
+        return SymbolicResult(case.promise, "refuted", reason, found.num_paths, tried.breach)
+    notes = _dropped(case, found, len(suspects))
+    num_held = tried.num_judged.get(case.promise.id, 0)
+    doubt = _doubt(found, num_held)
+    if not doubt:
+        doubt = _first_obstacle(case, domains, is_tested) or _mismatch(case, found.witnesses)
+        doubt = f"all {found.num_paths} paths hold, but it is no proof: {doubt}" if doubt else ""
+    if doubt:
+        return SymbolicResult(case.promise, "unknown", doubt, found.num_paths, notes=notes)
+    return SymbolicResult(case.promise, "proved", f"holds on all {found.num_paths} paths", found.num_paths)
+
+
+def _unaskable(case: _Case) -> str:
+    names = [parameter.name for parameter in case.task.parameters]
+    if len(names) != len(parameter_domains(case.task)):
+        return "the task names no parameters"
+    if case.promise.id.startswith("laws") and case.task.entry_point in names:
+        return "a parameter has the name of the function"
+    return ""
+
+
+def _admitted(jail: Jail, task: TaskSpec, domains: Sequence[Domain], runs: Sequence[SymbolicRun]) -> list[Arguments]:
+    """Arguments of the runs that lie in the domains, satisfy ``requires``, and can be carried to a jail."""
+    inside = [run.arguments for run in runs if _fits(domains, run.arguments)]
+    admitted = Contract(task, jail).admits(inside)
+    return [arguments for arguments, is_admitted in zip(inside, admitted, strict=True) if is_admitted]
+
+
+def _fits(domains: Sequence[Domain], arguments: Arguments) -> bool:
+    # No generated input holds such floats either: most promises about numbers do not mean them.
+    is_finite = not any(isinstance(item, float) and not math.isfinite(item) for item in _members(arguments))
+    return len(arguments) == len(domains) and is_finite and all(map(contains, domains, arguments))
+
+
+def _members(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _members(item)
+    elif isinstance(value, dict):
+        yield from _members([*value, *value.values()])
+    else:
+        yield value
+
+
+def _dropped(case: _Case, found: Exploration, num_suspects: int) -> tuple[str, ...]:
+    num_dropped = len(found.counterexamples)
+    if not num_dropped:
+        return ()
+    kinds = sorted({run.error or "a false promise" for run in found.counterexamples})
+    outside = f", {num_dropped - num_suspects} of them outside of the domain" if num_suspects < num_dropped else ""
+    text = f"{case.promise.id}: {num_dropped} counterexamples of CrossHair's did not come about when they were run"
+    return (f"{text} ({', '.join(kinds)}){outside}",)
+
+
+def _doubt(found: Exploration, num_held: int) -> str:
+    """Why not every path is known to hold, or an empty text."""
+    if found.counterexamples:
+        return "CrossHair's counterexamples did not come about when they were run"
+    if not found.is_exhausted:
+        return _unfinished(found)
+    if not found.num_held or not found.witnesses:
+        return f"vacuous: no input of {found.num_paths} paths satisfies the conditions"
+    if num_held < len(found.witnesses):
+        return f"only {num_held} of {len(found.witnesses)} inputs, one per path, could be judged when they were run"
+    return ""
+
+
+def _unfinished(found: Exploration) -> str:
+    if found.obstacles:
+        [(reason, number), *_] = found.obstacles
+        return f"{number} of {found.num_paths} paths were given up: {reason}"
+    return f"no counterexample on {found.num_paths} paths in {found.cpu_s:.1f} CPU-s, but more are left"
+
+
+def _first_obstacle(case: _Case, domains: Sequence[Domain], is_tested: bool) -> str:
+    task, promise = case.task, case.promise
+    names = [parameter.name for parameter in task.parameters]
+    if promise.origin != "user" or any(item.origin != "user" for item in task.requires):
+        return "not all of it was written by the user"
+    if not is_tested:
+        return "it was not tested before"
+    others = (task.entry_point,) if promise.id.startswith("laws") else ("result",)
+    return (
+        domain_obstacle(domains)
+        or code_obstacle(case.code, task.entry_point, domains)
+        or predicate_obstacle(promise.text, names, domains, others)
+        or _requires_obstacle(task, domains)
+    )
+
+
+def _requires_obstacle(task: TaskSpec, domains: Sequence[Domain]) -> str:
+    names = [parameter.name for parameter in task.parameters]
+    texts = [item.text for item in task.requires] + [text for _, text in task.raises]
+    return next((found for text in texts if (found := predicate_obstacle(text, names, domains))), "")
+
+
+def _mismatch(case: _Case, witnesses: Sequence[SymbolicRun]) -> str:
+    """An input on which the program gives something else than CrossHair said, or an empty text."""
+    known = [run for run in witnesses if run.has_result]
+    if not case.promise.id.startswith("laws") and len(known) < len(witnesses):
+        return "a result that is no plain value"
+    calls = [Call(case.task.entry_point, run.arguments) for run in known if not case.promise.id.startswith("laws")]
+    seen = run_calls(case.jails.runner, case.code, calls).observations if calls else ()
+    for run, observation in zip(known, seen, strict=False):
+        if observation.kind != "returned" or not _is_same(run, observation):
+            return f"CrossHair's result on one input is not the program's, {observation.text}"
+    return ""
+
+
+def _is_same(run: SymbolicRun, seen: Observation) -> bool:
+    try:
+        return dumps(encode(run.result)) == dumps(seen.value)
+    except ValueCodecError:
+        return False
+
+
+def _differ(task: TaskSpec, left: Observation, right: Observation) -> bool:
+    if not (left.is_answer and right.is_answer):
+        return False
+    if left.kind == "returned" and right.kind == "returned":
+        return not matches(left.value, right.value, task.returns)
+    return left.kind != right.kind or left.error != right.error
