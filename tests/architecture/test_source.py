@@ -11,7 +11,7 @@ from typing import Any
 
 BROAD = {"Exception", "BaseException"}
 # What a program raises in the jail is data, whatever it is.
-RUNS_STRANGERS = {"armillary.verify.sandbox.child", "armillary.verify.sandbox.zygote"}
+RUNS_STRANGERS = {"armillary.verify.fuel", "armillary.verify.sandbox.child", "armillary.verify.sandbox.zygote"}
 # Spelled in halves, so that this file does not name what it forbids.
 FORBIDDEN = tuple(
     first + second
