@@ -10,9 +10,13 @@ from armillary.core.values import Json, dumps
 from armillary.verify.execution import Jail, Observation, run_calls
 from armillary.verify.generate import Arguments
 from armillary.verify.policy import check_policy
-from armillary.verify.sandbox.outcomes import Call
+from armillary.verify.sandbox.outcomes import Call, Limits
 
 SIGNIFICANT_DIGITS = 6
+# A short time for each call and many stops: inputs that nobody bounded send right programs into endless loops, too, and
+# what they do on the others should still be seen.
+LIMITS = Limits(wall_s=20.0, cpu_s=10, call_cpu_s=0.5)
+MAX_STOPS = 12
 
 
 def fingerprint(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> str:
@@ -24,18 +28,22 @@ def fingerprint(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Argument
     problem = check_policy(task, code)
     if problem is not None:
         return f"unloadable-{_hash(str(problem))}"
-    found = run_calls(jail, code, [Call(task.entry_point, arguments) for arguments in inputs], seed=seed)
-    if found.load_error:
-        return f"unloadable-{_hash(found.load_error)}"
-    return _hash([outcome_of(seen) for seen in found.observations])
+    found = outcomes(jail, task, code, inputs, seed=seed)
+    return _hash(found) if isinstance(found, list) else f"unloadable-{_hash(found)}"
+
+
+def outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> list[Json] | str:
+    """What of each call counts when programs are compared; or why the program does not load."""
+    calls = [Call(task.entry_point, arguments) for arguments in inputs]
+    found = run_calls(jail, code, calls, limits=LIMITS, max_stops=MAX_STOPS, seed=seed)
+    return found.load_error or [_outcome(seen) for seen in found.observations]
 
 
 def _hash(body: Json) -> str:
     return hashlib.sha256(dumps(body).encode()).hexdigest()
 
 
-def outcome_of(seen: Observation) -> list[Json]:
-    """What of a call counts when programs are compared: its value, or the exception's name, or how it ended."""
+def _outcome(seen: Observation) -> Json:
     return [seen.kind, _rounded(seen.value), seen.error]
 
 

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import Json, canonical, dumps, encode
-from armillary.verify.behaviours import outcome_of
+from armillary.verify.behaviours import outcomes
 from armillary.verify.contract import Contract
 from armillary.verify.domains import contains, parameter_domains
-from armillary.verify.execution import Jail, run_calls
+from armillary.verify.execution import Jail
 from armillary.verify.generate import Arguments
-from armillary.verify.sandbox.outcomes import Call
 from armillary.verify.shrink import shrink, weight
 
 MAX_PROGRAMS = 3
@@ -51,10 +50,8 @@ def telling_inputs(
 
 
 def _outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], seed: int) -> list[str]:
-    found = run_calls(jail, code, [Call(task.entry_point, item) for item in inputs], seed=seed)
-    if found.load_error:
-        return [found.load_error] * len(inputs)
-    return [dumps(outcome_of(seen)) for seen in found.observations]
+    found = outcomes(jail, task, code, inputs, seed=seed)
+    return [found] * len(inputs) if isinstance(found, str) else [dumps(item) for item in found]
 
 
 def _shrunk(jail: Jail, task: TaskSpec, pair: tuple[str, str], start: Arguments, seed: int) -> Arguments:

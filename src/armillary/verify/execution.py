@@ -90,13 +90,30 @@ SKIPPED = Observation("skipped", text="not run")
 TOO_LARGE = Observation("unencodable", text="its results together are too large to be judged")
 
 
-def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) -> Execution:
-    """Make all calls, in as few processes as it takes."""
+def run_calls(
+    jail: Jail,
+    source: str,
+    calls: Sequence[Call],
+    *,
+    limits: Limits | None = None,
+    max_stops: int = MAX_STOPS,
+    seed: int = 0,
+) -> Execution:
+    """Make all calls, in as few processes as it takes.
+
+    Args:
+        jail: runs the program.
+        source: text of the program.
+        calls: what to call, in order.
+        limits: of each process, instead of the jail's own.
+        max_stops: calls without an answer, after which the rest is skipped.
+        seed: of the program's random numbers.
+    """
     observations: list[Observation] = []
     num_stops = num_full_runs = 0
     while len(observations) < len(calls) or not calls:
         batch = calls[len(observations) : len(observations) + CALLS_PER_RUN]
-        result = jail.run(source, batch, seed=seed)
+        result = jail.run(source, batch, limits=limits, seed=seed)
         if result.load_error:
             return Execution((), steady(result.load_error))
         if not calls:
@@ -108,17 +125,17 @@ def run_calls(jail: Jail, source: str, calls: Sequence[Call], *, seed: int = 0) 
             num_full_runs += 1
             if num_full_runs == MAX_FULL_RUNS:
                 observations += [TOO_LARGE] * (len(calls) - len(observations))
-        elif len(answered) < len(batch) and num_stops < MAX_STOPS:
-            observations.append(run_alone(jail, source, calls[len(observations)], seed=seed))
+        elif len(answered) < len(batch) and num_stops < max_stops:
+            observations.append(run_alone(jail, source, calls[len(observations)], limits=limits, seed=seed))
             num_stops += 1
-        if num_stops >= MAX_STOPS:
+        if num_stops >= max_stops:
             observations += [SKIPPED] * (len(calls) - len(observations))
     return Execution(tuple(observations))
 
 
-def run_alone(jail: Jail, source: str, call: Call, *, seed: int = 0) -> Observation:
+def run_alone(jail: Jail, source: str, call: Call, *, limits: Limits | None = None, seed: int = 0) -> Observation:
     """Make one call in a process of its own."""
-    result = jail.run(source, (call,), seed=seed)
+    result = jail.run(source, (call,), limits=limits, seed=seed)
     if result.load_error:
         return Observation("died", text=f"the program does not load: {steady(result.load_error)}")
     return _observe(result.outcomes[0], result)
