@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from armillary.bench.graded import Jail
 from armillary.core.errors import NotFoundError, UsageError, ValueCodecError
+from armillary.core.tasks import Budget, TaskSpec
 from armillary.core.values import decode
 from armillary.verify.comparison import equal_by_value
-from armillary.verify.sandbox.outcomes import Call, JailResult, Limits
+from armillary.verify.sandbox.outcomes import Call, Limits, Outcome
+from armillary.verify.spec_python import task_from_stub
 
 BASE_FILE = "HumanEval.jsonl.gz"
 PLUS_FILE = "HumanEvalPlus.jsonl.gz"
@@ -60,14 +62,6 @@ class Problem:
     plus_inputs: tuple[tuple[Any, ...], ...] = ()
 
 
-class Jail(Protocol):
-    """Anything that runs a program's functions where they can do no harm."""
-
-    def run(self, source: str, calls: Sequence[Call], *, limits: Limits, seed: int) -> JailResult:
-        """Load the source and make the calls, in order, in one process."""
-        ...
-
-
 def load_problems(folder: Path, limit: int | None = None) -> list[Problem]:
     """Read the first problems, with the extra inputs if their file is there.
 
@@ -84,6 +78,43 @@ def load_problems(folder: Path, limit: int | None = None) -> list[Problem]:
         raise UsageError(f"{folder}: a problem lacks the field {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class GradedProblem:
+    """A problem with its judge; satisfies ``graded.Graded``: right is what passes the larger set of tests."""
+
+    problem: Problem
+    hidden: HiddenTests
+    task: TaskSpec
+    group: str = ""
+
+    @property
+    def id(self) -> str:
+        """The problem's own name."""
+        return self.problem.task_id
+
+    def is_right(self, code: str) -> bool:
+        """Whether it passes the asserts and agrees with the reference on all extra inputs."""
+        return self.hidden.passes_plus(self.problem, code)
+
+    def is_right_by_base(self, code: str) -> bool:
+        """Whether it passes the original asserts."""
+        return self.hidden.passes(self.problem, code)
+
+
+def graded_problems(folder: Path, jail: Jail, limit: int | None = None, *, budget: Budget) -> list[GradedProblem]:
+    """The first problems as tasks: all that their stubs say, and nothing else.
+
+    Raises:
+        NotFoundError: the folder lacks ``HumanEval.jsonl.gz``.
+        UsageError: a file is not what its name says.
+    """
+    hidden = HiddenTests(jail)
+    return [
+        GradedProblem(item, hidden, replace(task_from_stub(item.prompt, entry_point=item.entry_point), budget=budget))
+        for item in load_problems(folder, limit)
+    ]
+
+
 class HiddenTests:
     """Judge programs by what their solver never saw; each program and problem once.
 
@@ -96,6 +127,7 @@ class HiddenTests:
         self._jail = jail
         self._limits = limits
         self._inputs: dict[str, list[tuple[Any, ...]]] = {}
+        self._expected: dict[str, tuple[Outcome, ...]] = {}
         self._base: dict[tuple[str, str], bool] = {}
         self._plus: dict[tuple[str, str], bool] = {}
 
@@ -144,7 +176,10 @@ class HiddenTests:
         if problem.task_id in SEVERAL_RIGHT_ANSWERS or not problem.plus_inputs:
             return True
         calls = [Call(problem.entry_point, arguments) for arguments in problem.plus_inputs]
-        expected = self._jail.run(problem.reference, calls, limits=self._limits, seed=0).outcomes
+        if problem.task_id not in self._expected:
+            found = self._jail.run(problem.reference, calls, limits=self._limits, seed=0).outcomes
+            self._expected[problem.task_id] = found
+        expected = self._expected[problem.task_id]
         actual = self._jail.run(code, calls, limits=self._limits, seed=0).outcomes
         # An input on which the reference itself gives nothing proves nothing.
         return all(

@@ -37,7 +37,7 @@ def load_problems(folder: Path, jail: Jail, limit: int | None = None, *, budget:
         chosen = [row for row in rows if row["task_id"] in TEST_IDS][:limit]
         return [_problem(row, jail, budget) for row in chosen]
     except (KeyError, TypeError, ValueError, SyntaxError) as error:
-        raise UsageError(f"{path} is not MBPP's file: {error!r}") from error
+        raise UsageError(f"{path} is no file of MBPP's: {error!r}") from error
 
 
 def _problem(row: dict[str, Any], jail: Jail, budget: Budget) -> GradedByCalls:

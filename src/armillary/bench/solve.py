@@ -1,75 +1,75 @@
 """``armillary bench solve``: how many problems are answered right, how many wrong answers are shown as verified.
 
-Runs the loop on HumanEval with the docstring's examples as its only evidence, then judges every stage by the hidden
-tests: the greedy answer, each sample, the selected answer, the one after revision.
+Runs the loop on HumanEval, MBPP or a folder of contest problems, whichever lies in the data folder, with what a user
+would give as its only evidence, then judges every stage by tests that it never saw. Candidates are recorded, so that
+the loop can be changed and measured again in minutes; times come from problems that the model answers anew.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from armillary.bench.humaneval import HiddenTests, Jail, Problem, load_problems
-from armillary.bench.intervals import bootstrap, wilson
+from armillary.bench import contests, humaneval, mbpp
+from armillary.bench.graded import Graded
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
-from armillary.core.errors import UsageError
+from armillary.bench.solve_rows import TaskResult, summarise, time_rows
+from armillary.core.errors import NotFoundError, UsageError
+from armillary.core.messages import Request, Token
 from armillary.core.protocols import Generator, Verifier
-from armillary.core.settings import load_settings
-from armillary.core.tasks import Budget
+from armillary.core.settings import Settings, load_settings
+from armillary.core.tasks import Budget, TaskSpec
 from armillary.core.trace import Trace
+from armillary.reason.assemble import assemble
+from armillary.reason.budget import MAX_ANSWER_TOKENS
 from armillary.reason.loop import solve
-from armillary.reason.search import Solution
+from armillary.reason.propose import first_messages
+from armillary.reason.search import GREEDY, VARIED
 from armillary.runtime import stack
+from armillary.verify.extract import extract_code
 from armillary.verify.sandbox.client import Sandbox
-from armillary.verify.spec_python import task_from_stub
 from armillary.verify.verifier import CodeVerifier
 
 QUICK_LIMIT = 5
-DEFAULT_LIMIT = 40
-BUDGET = Budget(num_candidates=8, max_rounds=2, max_tokens=24_000, max_seconds=900.0)
+NUM_TIMED = 20
+BUDGET = Budget(num_candidates=8, max_rounds=2, max_tokens=48_000, max_seconds=900.0)
+RECORDINGS_FOLDER = Path("benchmarks/recordings")
 
 Say = Callable[[str], None]
+Load = Callable[..., Sequence[Graded]]
 
 
 @dataclass(frozen=True, slots=True)
-class TaskResult:
-    """One problem, judged by tests that the loop never saw.
+class DataSet:
+    """Problems of one kind.
 
     Attributes:
-        settings: what must be equal for two results to belong together.
-        greedy: whether the likeliest answer is right.
-        samples: the same for each sampled first proposal.
-        selected: for the answer that was chosen among the first proposals.
-        final: for the answer after revision.
-        greedy_plus, final_plus: the same on the larger hidden test set, where there is one.
-        is_accepted: whether the final answer was presented as verified.
+        name: first part of its metrics.
+        pattern: a file that tells a folder of it.
+        load: (folder, jail, limit, budget=...) -> problems.
+        num_problems: its full size.
+        is_kept: whether answers to it may stand in the repository.
+        removed_target: share of greedy errors that must be removed, or None.
     """
 
-    task_id: str
-    settings: dict[str, Any]
-    greedy: bool
-    samples: tuple[bool, ...]
-    selected: bool
-    final: bool
-    greedy_plus: bool
-    final_plus: bool
-    is_accepted: bool
-    status: str
-    stopped_by: str
-    num_tokens: int
-    elapsed_s: float
-    first_verdict_s: float
+    name: str
+    pattern: str
+    load: Load
+    num_problems: int
+    is_kept: bool = True
+    removed_target: float | None = None
 
-    @property
-    def any_right(self) -> bool:
-        """Whether a right answer was among the first proposals: nobody who only selects does better."""
-        return self.greedy or any(self.samples)
+
+DATA_SETS = (
+    DataSet("humaneval", humaneval.BASE_FILE, humaneval.graded_problems, 164, removed_target=0.45),
+    DataSet("mbpp", mbpp.FILE, mbpp.load_problems, 500, removed_target=0.35),
+    DataSet("contests", contests.PATTERN, contests.load_problems, 180, is_kept=False),
+)
 
 
 def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> list[Row]:
@@ -77,195 +77,153 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
 
     Raises:
         UsageError: no data folder was given, or the machine is not quiet.
+        NotFoundError: the folder holds no known data set.
     """
     if data is None:
-        raise UsageError("this topic needs a data set", hint="pass --data DIR with HumanEval.jsonl.gz")
+        raise UsageError("this topic needs a data set", hint="pass --data DIR with HumanEval, MBPP or contest problems")
+    data_set = find_data_set(data)
     machine = observe_machine()
     require_quiet(machine, is_noise_allowed=noisy)
     settings = load_settings()
-    problems = load_problems(data, limit or (QUICK_LIMIT if quick else DEFAULT_LIMIT))
-    is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=DEFAULT_LIMIT)
+    is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=data_set.num_problems)
     blank = _blank_row(machine, is_partial=is_partial)
     with Sandbox(settings["sandbox.minimum_tier"]) as jail:
-        return measure(stack.generator_for(settings), CodeVerifier(jail), jail, problems, blank=blank)
+        problems = data_set.load(data, jail, limit or (QUICK_LIMIT if quick else None), budget=BUDGET)
+        verifier = CodeVerifier(jail)
+        model, live = _models(data_set, settings)
+        rows = measure(data_set, model, verifier, problems, blank=blank)
+        return rows + measure_times(data_set, live, verifier, problems[:NUM_TIMED], blank=blank)
+
+
+def find_data_set(folder: Path) -> DataSet:
+    """Which of the known data sets lies in a folder.
+
+    Raises:
+        NotFoundError: none.
+    """
+    for item in DATA_SETS:
+        if any(folder.glob(item.pattern)):
+            return item
+    raise NotFoundError(f"no known data set in {folder}", hint=f"known: {', '.join(item.name for item in DATA_SETS)}")
+
+
+def _models(data_set: DataSet, settings: Settings) -> tuple[Generator, Generator]:
+    """The model behind its recordings, and the model itself; a remote one is never recorded."""
+    from armillary.runtime.recorded import RecordedGenerator
+
+    live = stack.generator_for(settings)
+    if not live.model.sha256:
+        return live, live
+    folder = RECORDINGS_FOLDER if data_set.is_kept else settings.home / "recordings"
+    path = folder / f"{data_set.name}-{Path(live.model.name).stem}.jsonl"
+    return RecordedGenerator(path, live.model, lambda: live), live
 
 
 def measure(
+    data_set: DataSet,
     generator: Generator,
     verifier: Verifier,
-    jail: Jail,
-    problems: Sequence[Problem],
+    problems: Sequence[Graded],
     *,
     blank: Row,
-    budget: Budget = BUDGET,
     folder: Path = RESULTS_FOLDER,
     say: Say = lambda line: print(line, file=sys.stderr),
 ) -> list[Row]:
     """Solve and judge every problem that has no result under these settings yet; return and append the rows.
 
     Args:
+        data_set: what the problems are of.
         generator: the model.
-        verifier: judges by the docstring's examples, inside the loop.
-        jail: where the hidden tests run.
-        problems: what to solve.
+        verifier: judges by the tasks' own evidence, inside the loop.
+        problems: what to solve, each with its judge.
         blank: a row with what all rows of the run share: the machine and the commit.
-        budget: of each problem.
         folder: where results are kept; ``solve-tasks.jsonl`` lets a stopped run go on.
         say: gets one line per problem.
     """
     settings = {
         "model": asdict(generator.model),
         "sandbox_tier": verifier.sandbox_tier,
-        "budget": asdict(budget),
+        "budget": asdict(problems[0].task.budget),
         "commit": blank.commit,
     }
     path = folder / "solve-tasks.jsonl"
     done = {item.task_id: item for item in map(_result_from_json, read_records(path)) if item.settings == settings}
-    hidden = HiddenTests(jail)
     results = []
     for number, problem in enumerate(problems, start=1):
-        result = done.get(problem.task_id)
+        result = done.get(problem.id)
         if result is None:
-            result = _solve_one(problem, generator, verifier, hidden, budget, settings)
+            result = _solve_one(problem, generator, verifier, settings)
             append_record(path, asdict(result))
         results.append(result)
-        say(f"{number}/{len(problems)} {_line(result)}")
-    rows = summarise(results, blank)
+        say(f"{number}/{len(problems)} {result.line}")
+    return _kept(summarise(data_set.name, results, blank, removed_target=data_set.removed_target), folder)
+
+
+def measure_times(
+    data_set: DataSet,
+    live: Generator,
+    verifier: Verifier,
+    problems: Sequence[Graded],
+    *,
+    blank: Row,
+    folder: Path = RESULTS_FOLDER,
+) -> list[Row]:
+    """Solve some problems with the model itself, for the clock alone; append the rows."""
+    solutions = [solve(problem.task, live, verifier, Trace()) for problem in problems]
+    return _kept(time_rows(data_set.name, solutions, blank), folder)
+
+
+def _kept(rows: list[Row], folder: Path) -> list[Row]:
     for row in rows:
         append_row(folder / "solve.jsonl", row)
     return rows
 
 
-def _solve_one(
-    problem: Problem,
-    generator: Generator,
-    verifier: Verifier,
-    hidden: HiddenTests,
-    budget: Budget,
-    settings: dict[str, Any],
-) -> TaskResult:
-    task = replace(task_from_stub(problem.prompt, entry_point=problem.entry_point), budget=budget)
+def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settings: dict[str, Any]) -> TaskResult:
     trace = Trace()
-    solution = solve(task, generator, verifier, trace)
+    solution = solve(problem.task, generator, verifier, trace)
     # A docstring that contradicts itself is not answered at all: empty code, which passes no test.
     codes = {attempt.id: attempt.code for attempt in solution.attempts}
-    selected = next((str(event.body["chosen"]) for event in trace.events if event.kind == "selection"), "")
-    greedy = codes.get("a0", "")
+    selections = [str(event.body["chosen"]) for event in trace.events if event.kind == "selection"]
+    first = {attempt.id for attempt in solution.attempts if attempt.round == 0}
+    selected = next((name for name in reversed(selections) if name in first), "")
+    proposals = list(all_proposals(problem.task, generator))
+    evidence = solution.evidence
     return TaskResult(
-        task_id=problem.task_id,
+        task_id=problem.id,
+        group=problem.group,
         settings=settings,
-        greedy=hidden.passes(problem, greedy),
-        samples=tuple(hidden.passes(problem, code) for code in _sampled_codes(solution)),
-        selected=hidden.passes(problem, codes.get(selected, "")),
-        final=hidden.passes(problem, solution.code),
-        greedy_plus=hidden.passes_plus(problem, greedy),
-        final_plus=hidden.passes_plus(problem, solution.code),
-        is_accepted=solution.verdict.is_accepted,
+        proposals=tuple(problem.is_right(code) for code in proposals),
+        greedy_base=problem.is_right_by_base(proposals[0]),
+        selected=problem.is_right(codes.get(selected, "")),
+        final=problem.is_right(solution.code),
+        final_base=problem.is_right_by_base(solution.code),
         status=solution.verdict.status.value,
+        is_accepted=solution.verdict.is_accepted,
+        strength=0.0 if evidence is None else round(evidence.strength, 4),
         stopped_by=solution.stopped_by.value,
+        num_proposals=len(first),
         num_tokens=solution.usage.total_tokens,
-        elapsed_s=round(solution.elapsed_s, 3),
-        first_verdict_s=round(solution.first_verdict_s, 3),
     )
 
 
-def _sampled_codes(solution: Solution) -> list[str]:
-    return [attempt.code for attempt in solution.attempts if attempt.round == 0 and attempt.id != "a0"]
+def all_proposals(task: TaskSpec, generator: Generator) -> Iterator[str]:
+    """Every first proposal that the budget allows, whether or not the loop needed it: the ceiling of selection."""
+    messages = first_messages(task)
+    for sampling, count in ((GREEDY, 1), (VARIED, task.budget.num_candidates - 1)):
+        request = Request(messages, replace(sampling, max_tokens=MAX_ANSWER_TOKENS), count)
+        texts = [""] * count
+        for event in generator.stream(request) if count else ():
+            if isinstance(event, Token):
+                texts[event.candidate] += event.text
+        yield from (assemble(task, extract_code(text, task.entry_point)) for text in texts)
 
 
 def _result_from_json(record: dict[str, Any]) -> TaskResult:
     try:
-        return TaskResult(**{**record, "samples": tuple(record["samples"])})
+        return TaskResult(**{**record, "proposals": tuple(record["proposals"])})
     except (KeyError, TypeError) as error:
         raise UsageError(f"solve-tasks.jsonl holds a record of another form: {error}", hint="move it away") from error
-
-
-def _line(result: TaskResult) -> str:
-    num_right = sum(result.samples)
-    return (
-        f"{result.task_id}: greedy {_mark(result.greedy)}, samples {num_right}/{len(result.samples)}, "
-        f"final {_mark(result.final)} as {result.status}, {result.num_tokens} tokens, {result.elapsed_s:.1f} s"
-    )
-
-
-def _mark(is_right: bool) -> str:
-    return "right" if is_right else "wrong"
-
-
-def summarise(results: Sequence[TaskResult], blank: Row) -> list[Row]:
-    """All metrics of a run, as rows; ``pass@8`` counts the greedy answer as the first of the eight.
-
-    Args:
-        results: at least one.
-        blank: a row with the machine's fields filled in.
-    """
-    num_first = max(1 + len(item.samples) for item in results)
-    accepted = [item for item in results if item.is_accepted]
-    greedily_wrong = [item for item in results if not item.greedy]
-    greedily_right = [item for item in results if item.greedy]
-    ceiling = f"ceiling of selection: 1 greedy answer and {num_first - 1} samples"
-    shares: list[tuple[str, list[bool], str, str]] = [
-        ("greedy pass@1", [item.greedy for item in results], "higher", ""),
-        (f"pass@{num_first}", [item.any_right for item in results], "higher", ceiling),
-        ("selected pass@1", [item.selected for item in results], "higher", "greedy pass@1"),
-        ("pass@1 after revision", [item.final for item in results], "higher", "greedy pass@1"),
-        ("greedy pass@1, plus tests", [item.greedy_plus for item in results], "higher", ""),
-        ("pass@1 after revision, plus tests", [item.final_plus for item in results], "higher", "greedy, plus tests"),
-        ("answers presented as verified", [item.is_accepted for item in results], "higher", ""),
-        ("false accepts", [not item.final for item in accepted], "lower", "answers presented as verified"),
-        ("false accepts, plus tests", [not item.final_plus for item in accepted], "lower", "as above"),
-        ("regressions", [not item.final for item in greedily_right], "lower", "greedily right answers"),
-        ("errors reachable by selection", [item.any_right for item in greedily_wrong], "higher", "greedy errors"),
-    ]
-    rows = [_share_row(blank, *share) for share in shares]
-    rows.append(_row(blank, results, "mean sample pass@1", "ratio", _mean_sample, "higher"))
-    rows.append(_row(blank, results, "net errors removed", "ratio of greedy errors", net_errors_removed, "higher"))
-    rows.append(_row(blank, results, "tokens per task", "tokens", lambda items: _mean(items, "num_tokens"), "lower"))
-    rows.append(_row(blank, results, "seconds per task", "s", lambda items: _mean(items, "elapsed_s"), "lower"))
-    rows.append(_row(blank, results, "time to first verdict", "s", _median_first_verdict, "lower"))
-    return rows
-
-
-def net_errors_removed(results: Sequence[TaskResult]) -> float:
-    """Greedy errors mended minus greedily right answers broken, as a share of the greedy errors; 0 without errors."""
-    num_errors = sum(not item.greedy for item in results)
-    gained = sum(item.final - item.greedy for item in results)
-    return gained / num_errors if num_errors else 0.0
-
-
-def _mean_sample(results: Sequence[TaskResult]) -> float:
-    shares = [statistics.fmean(item.samples) for item in results if item.samples]
-    return statistics.fmean(shares) if shares else 0.0
-
-
-def _mean(results: Sequence[TaskResult], name: str) -> float:
-    return statistics.fmean(asdict(item)[name] for item in results)
-
-
-def _median_first_verdict(results: Sequence[TaskResult]) -> float:
-    return statistics.median(item.first_verdict_s for item in results)
-
-
-def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: str) -> Row:
-    value = statistics.fmean(hits) if hits else 0.0
-    interval = wilson(sum(hits), len(hits))
-    return replace(
-        blank, metric=metric, value=value, unit="ratio", aim=aim, baseline=baseline, n=len(hits), interval=interval
-    )
-
-
-def _row(
-    blank: Row,
-    results: Sequence[TaskResult],
-    metric: str,
-    unit: str,
-    statistic: Callable[[Sequence[TaskResult]], float],
-    aim: str,
-) -> Row:
-    interval = bootstrap(results, statistic)
-    return replace(
-        blank, metric=metric, value=statistic(results), unit=unit, aim=aim, n=len(results), interval=interval
-    )
 
 
 def _blank_row(machine: MachineState, *, is_partial: bool) -> Row:

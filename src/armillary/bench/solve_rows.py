@@ -1,0 +1,228 @@
+"""Turn the results of solved problems into rows: shares with intervals, errors removed, risk at a coverage."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from armillary.bench.intervals import bootstrap, wilson
+from armillary.bench.rows import Row, holds
+from armillary.reason.search import Solution
+
+MIN_EFFICIENCY = 0.75
+MAX_REGRESSIONS = 2
+COVERAGE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """One problem, judged by tests that the loop never saw.
+
+    Attributes:
+        settings: what must be equal for two results to belong together.
+        group: what it is also counted under, such as a difficulty; or empty.
+        proposals: whether each first proposal that the budget allows is right, the greedy one first.
+        greedy_base, final_base: by the smaller set of tests, where there are two.
+        selected: whether the answer that was chosen among the first proposals is right.
+        final: the same for the answer after revision.
+        is_accepted: whether the answer was presented as verified.
+        strength: of its evidence.
+        num_proposals: first proposals that the loop made before they agreed.
+    """
+
+    task_id: str
+    group: str
+    settings: dict[str, Any]
+    proposals: tuple[bool, ...]
+    greedy_base: bool
+    selected: bool
+    final: bool
+    final_base: bool
+    status: str
+    is_accepted: bool
+    strength: float
+    stopped_by: str
+    num_proposals: int
+    num_tokens: int
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the likeliest answer is right."""
+        return self.proposals[0]
+
+    @property
+    def any_right(self) -> bool:
+        """Whether a right answer was among the first proposals: nobody who only selects does better."""
+        return any(self.proposals)
+
+    @property
+    def line(self) -> str:
+        """What happened, for the one who waits."""
+        words = {True: "right", False: "wrong"}
+        return (
+            f"{self.task_id}: greedy {words[self.greedy]}, {sum(self.proposals)} of {len(self.proposals)} right, "
+            f"final {words[self.final]} as {self.status} after {self.num_proposals} proposals, {self.num_tokens} tokens"
+        )
+
+
+Statistic = Callable[[Sequence[TaskResult]], float]
+
+
+def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_target: float | None) -> list[Row]:
+    """All metrics of a run, as rows.
+
+    Args:
+        name: of the data set, first part of every metric.
+        results: at least one.
+        blank: a row with the machine's fields filled in.
+        removed_target: share of greedy errors that must be removed, or None.
+    """
+    blank = replace(blank, metric=f"{name}: ")
+    num_first = max(len(item.proposals) for item in results)
+    accepted = [item for item in results if item.is_accepted]
+    tested = [item for item in results if item.status in ("TESTED", "PROVED")]
+    examples_only = [item for item in results if item.status == "EXAMPLES_PASS"]
+    ceiling = f"ceiling of selection: 1 greedy answer and {num_first - 1} samples"
+    shares: list[tuple[str, list[bool], str, str]] = [
+        ("greedy pass@1", [item.greedy for item in results], "higher", ""),
+        (f"pass@{num_first}", [item.any_right for item in results], "higher", ceiling),
+        ("selected pass@1", [item.selected for item in results], "higher", "greedy pass@1"),
+        ("pass@1 after revision", [item.final for item in results], "higher", "greedy pass@1"),
+        ("greedy pass@1, base tests", [item.greedy_base for item in results], "higher", ""),
+        ("pass@1 after revision, base tests", [item.final_base for item in results], "higher", "greedy, base tests"),
+        ("answers presented as verified", [item.is_accepted for item in results], "higher", ""),
+        ("wrong among verified", [not item.final for item in accepted], "lower", "answers presented as verified"),
+        ("answers marked TESTED", [item in tested for item in results], "higher", ""),
+        ("wrong among TESTED", [not item.final for item in tested], "lower", "answers marked TESTED"),
+        ("wrong among EXAMPLES_PASS", [not item.final for item in examples_only], "lower", "examples alone"),
+    ]
+    rows = [_share_row(blank, *share) for share in shares]
+    rows += [
+        _share_row(
+            blank,
+            f"pass@1 after revision, {group}",
+            [item.final for item in results if item.group == group],
+            "higher",
+            "",
+        )
+        for group in dict.fromkeys(item.group for item in results if item.group)
+    ]
+    regressions = sum(item.greedy and not item.final for item in results)
+    rows += [
+        _row(
+            blank, results, "net errors removed", "ratio of greedy errors", net_errors_removed, "higher", removed_target
+        ),
+        _row(blank, results, "selection efficiency", "ratio", selection_efficiency, "higher", MIN_EFFICIENCY),
+        _row(blank, results, f"risk at coverage {COVERAGE}", "ratio", risk_at_coverage, "lower"),
+        _with_target(
+            replace(
+                blank,
+                metric=f"{blank.metric}regressions",
+                value=regressions,
+                unit="problems",
+                aim="lower",
+                n=len(results),
+            ),
+            MAX_REGRESSIONS,
+        ),
+        _row(blank, results, "mean sample pass@1", "ratio", _mean_sample, "higher"),
+        _row(blank, results, "proposals per problem", "proposals", _mean_of("num_proposals"), "lower"),
+        _row(blank, results, "tokens per problem", "tokens", _mean_of("num_tokens"), "lower"),
+    ]
+    return rows
+
+
+def time_rows(name: str, solutions: Sequence[Solution], blank: Row) -> list[Row]:
+    """Seconds of problems that the model itself answered."""
+    rows = []
+    for metric, values, middle in (
+        ("seconds per problem", [item.elapsed_s for item in solutions], statistics.fmean),
+        ("time to first verdict", [item.first_verdict_s for item in solutions], statistics.median),
+        ("tokens per second of model time", [item.tokens_per_s for item in solutions], statistics.median),
+    ):
+        interval = bootstrap(values, middle)
+        unit, aim = ("tokens/s", "higher") if metric.startswith("tokens") else ("s", "lower")
+        rows.append(
+            replace(
+                blank,
+                metric=f"{name}: {metric}",
+                value=middle(values),
+                unit=unit,
+                aim=aim,
+                n=len(values),
+                interval=interval,
+            )
+        )
+    return rows
+
+
+def net_errors_removed(results: Sequence[TaskResult]) -> float:
+    """Greedy errors mended minus greedily right answers broken, as a share of the greedy errors; 0 without errors."""
+    num_errors = sum(not item.greedy for item in results)
+    gained = sum(item.final - item.greedy for item in results)
+    return gained / num_errors if num_errors else 0.0
+
+
+def selection_efficiency(results: Sequence[TaskResult]) -> float:
+    """What selection gained over the greedy answer, as a share of what it could have gained; 1 if that is nothing."""
+    possible = sum(item.any_right - item.greedy for item in results)
+    gained = sum(item.selected - item.greedy for item in results)
+    return gained / possible if possible else 1.0
+
+
+def risk_at_coverage(results: Sequence[TaskResult]) -> float:
+    """Share of wrong answers among the best-supported ones that make up ``COVERAGE`` of all problems."""
+    ranked = sorted(results, key=lambda item: item.strength, reverse=True)
+    kept = ranked[: math.ceil(COVERAGE * len(ranked))]
+    return statistics.fmean(not item.final for item in kept)
+
+
+def _mean_sample(results: Sequence[TaskResult]) -> float:
+    shares = [statistics.fmean(item.proposals[1:]) for item in results if item.proposals[1:]]
+    return statistics.fmean(shares) if shares else 0.0
+
+
+def _mean_of(name: str) -> Statistic:
+    return lambda results: statistics.fmean(getattr(item, name) for item in results)
+
+
+def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: str) -> Row:
+    value = statistics.fmean(hits) if hits else 0.0
+    return replace(
+        blank,
+        metric=f"{blank.metric}{metric}",
+        value=value,
+        unit="ratio",
+        aim=aim,
+        baseline=baseline,
+        n=len(hits),
+        interval=wilson(sum(hits), len(hits)),
+    )
+
+
+def _row(
+    blank: Row,
+    results: Sequence[TaskResult],
+    metric: str,
+    unit: str,
+    statistic: Statistic,
+    aim: str,
+    target: float | None = None,
+) -> Row:
+    row = replace(
+        blank,
+        metric=f"{blank.metric}{metric}",
+        value=statistic(results),
+        unit=unit,
+        aim=aim,
+        n=len(results),
+        interval=bootstrap(results, statistic),
+    )
+    return _with_target(row, target)
+
+
+def _with_target(row: Row, target: float | None) -> Row:
+    return replace(row, target=target, holds=holds(row.value, target, row.aim))
