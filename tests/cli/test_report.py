@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from armillary.cli.report import exit_code, verdict_lines
-from armillary.core.verdicts import Check, Counterexample, Status, Verdict
+from armillary.cli.report import exit_code, percent, verdict_lines
+from armillary.core.verdicts import Check, Counterexample, Risk, Status, Verdict
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,17 @@ def test_a_counterexample_names_call_expectation_and_result() -> None:
         "    expected  1",
         "    got       2",
     ]
+
+
+def test_a_risk_comes_with_its_interval_and_its_labels() -> None:
+    verdict = Verdict(Status.TESTED, risk=Risk(0.03, 0.005, 0.08, 120, "labels.jsonl"))
+    assert verdict_lines(verdict)[1:] == [
+        "  risk of being wrong: 3 % (0.5 to 8 %, 95 %, 120 of your labelled tasks)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0"), (0.0004, "0.04"), (0.005, "0.5"), (0.0099, "1"), (0.034, "3"), (1.0, "100")]
+)
+def test_shares_are_whole_percents_but_for_the_smallest(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -128,7 +128,7 @@ def test_a_report_that_cannot_be_written_costs_no_answer(armillary: Run, scripte
     scripted(RIGHT)
     ran = armillary("solve", "task.yaml", "--candidates", "1", "--report", "task.yaml/run.html")
     assert (ran.code, ran.out) == (1, "def f(n):\n    return 2 * n\n")
-    assert "error: cannot write the report task.yaml/run.html: " in ran.err
+    assert "error: cannot write task.yaml/run.html: " in ran.err
 
 
 def test_options_replace_the_budget_of_the_task(armillary: Run, scripted: Run) -> None:

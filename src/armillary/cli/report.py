@@ -15,8 +15,8 @@ def exit_code(verdict: Verdict) -> ExitCode:
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:
-    """The verdict, its checks under each other, and the counterexample."""
-    lines = [headline(verdict)]
+    """The verdict, its risk, its checks under each other, and the counterexample."""
+    lines = [headline(verdict), *risk_lines(verdict)]
     if verdict.checks:
         rows = [("check", "origin", "inputs", "", "expectation"), *map(_check_row, verdict.checks)]
         lines += [f"  {line}" for line in columns(rows)]
@@ -27,6 +27,23 @@ def headline(verdict: Verdict) -> str:
     """One line: the status, why, and what it cost."""
     reason = f": {verdict.reason}" if verdict.reason else ""
     return f"{verdict.status.value}{reason} [sandbox {verdict.sandbox_tier}, {verdict.elapsed_ms:.0f} ms]"
+
+
+def risk_lines(verdict: Verdict) -> list[str]:
+    """How often answers with such evidence were wrong before, or nothing where no label tells."""
+    risk = verdict.risk
+    if risk is None:
+        return []
+    interval = f"{percent(risk.low)} to {percent(risk.high)} %, 95 %"
+    return [
+        f"  risk of being wrong: {percent(risk.probability)} % ({interval}, {risk.num_labels} of your labelled tasks)"
+    ]
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1 in percent, without the sign: whole, or one digit where it is less than one."""
+    value = 100 * share
+    return f"{value:.1g}" if 0 < value < 1 else f"{value:.0f}"
 
 
 def counterexample_lines(verdict: Verdict) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ from armillary.cli.report import exit_code, verdict_lines
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import Budget, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import verdict_to_json
+from armillary.core.verdicts import Verdict, verdict_to_json
 from armillary.runtime import reports, stack
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def command(options: SolveOptions) -> int:
 
 
 def _solve(options: SolveOptions, settings: Settings, task: TaskSpec, path: Path) -> int:
+    # Before the search: a calibration that cannot be read should not cost its answer.
+    calibration = reports.load_calibration(settings)
     view = open_view()
     with keeping(lambda: _what_is_kept(path)), view:
         solution = stack.solve(
@@ -68,12 +70,13 @@ def _solve(options: SolveOptions, settings: Settings, task: TaskSpec, path: Path
             watcher=view,
             settings=settings,
         )
+    verdict = reports.with_risk(solution, path, calibration)
     if options.as_json:
-        emit(_to_json(solution, path))
+        emit(_to_json(solution, verdict, path))
     elif solution.code.strip():
         _print_code(solution.code)
-    _report(solution, path)
-    return exit_code(solution.verdict)
+    _report(solution, verdict, path)
+    return exit_code(verdict)
 
 
 def _with_budget(task: TaskSpec, options: SolveOptions) -> TaskSpec:
@@ -103,8 +106,8 @@ def _print_code(code: str) -> None:
     Console().print(Syntax(shown(code).rstrip("\n"), "python", background_color="default"))
 
 
-def _report(solution: Solution, path: Path) -> None:
-    for line in verdict_lines(solution.verdict):
+def _report(solution: Solution, verdict: Verdict, path: Path) -> None:
+    for line in verdict_lines(verdict):
         say(line)
     usage = solution.usage
     say(
@@ -115,10 +118,11 @@ def _report(solution: Solution, path: Path) -> None:
     say(f"trace {path}")
 
 
-def _to_json(solution: Solution, path: Path) -> dict[str, Json]:
+def _to_json(solution: Solution, verdict: Verdict, path: Path) -> dict[str, Json]:
     return {
         "code": solution.code,
-        "verdict": verdict_to_json(solution.verdict),
+        "verdict": verdict_to_json(verdict),
+        "risk": asdict(verdict.risk) if verdict.risk else None,
         "attempt": solution.attempt_id,
         "num_attempts": len(solution.attempts),
         "prompt_tokens": solution.usage.prompt_tokens,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from armillary.core.errors import ArmillaryError, UsageError
 from armillary.reason.report_html import page
 from armillary.reason.report_story import read_story
+from armillary.reason.whole_file import write_whole
 
 
 def require_free(path: Path) -> None:
@@ -21,7 +20,7 @@ def require_free(path: Path) -> None:
     try:
         is_taken = path.exists()
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise ArmillaryError(f"cannot write {path}: {error.strerror}") from error
     if is_taken:
         raise UsageError(f"{path} exists already", hint="a report never overwrites; name another file")
 
@@ -40,20 +39,4 @@ def write_report(trace: Path, path: Path) -> None:
         ArmillaryError: it cannot be written.
     """
     require_free(path)
-    content = page(read_story(trace)).encode("utf-8")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> ArmillaryError:
-    return ArmillaryError(f"cannot write the report {path}: {error.strerror}")
+    write_whole(path, page(read_story(trace)))
