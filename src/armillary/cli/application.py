@@ -20,6 +20,7 @@ COMMANDS = {
     "solve": "Propose, test and repair code until it holds, and show why.",
     "verify": "Judge your own code against a task.",
     "replay": "Derive every verdict of a trace again, without the model.",
+    "calibrate": "Turn your own labelled tasks into the risk of being wrong.",
     "ask": "Ask the model and print its answer as it appears.",
     "pull": "Fetch a model.",
     "models": "List the models that are known and those that are here.",
