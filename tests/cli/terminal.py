@@ -13,6 +13,7 @@ from types import TracebackType
 
 SCRIPT = str(Path(sys.executable).parent / "armillary")
 WAIT_S = 60
+REACTION_S = 0.2
 
 
 class Terminal:
@@ -46,6 +47,8 @@ class Terminal:
         os.close(self._master)
 
     def type(self, keys: str) -> None:
+        """Press keys, a moment after the last thing appeared: a prompt is printed before its keys are listened to."""
+        time.sleep(REACTION_S)
         os.write(self._master, keys.encode())
 
     def wait_for(self, text: str) -> None:

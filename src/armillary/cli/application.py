@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "Derive every verdict of a trace again, without the model.",
     "calibrate": "Turn your own labelled tasks into the risk of being wrong.",
     "ask": "Ask the model and print its answer as it appears.",
+    "chat": "Talk with the model; the conversation is kept.",
     "pull": "Fetch a model.",
     "models": "List the models that are known and those that are here.",
     "doctor": "Show what this machine offers and which settings apply.",
