@@ -7,7 +7,8 @@ only if it breaks it there. A promise counts as ``proved`` only if all of this i
 2. The ladder judged it before, on generated inputs, and found nothing (``tested``).
 3. Every path was run to its end: none was left when the budget was spent, none given up, timed out or unsolved.
 4. It is not vacuous: on some path the inputs were admitted, and a concrete input of that path is admitted too.
-5. No float, complex number, set or value of unknown type is among the inputs, and none is computed with.
+5. No float, complex number, set, dict, sequence of any length or value of unknown type is among the inputs, and no
+   float or set order is computed with.
 6. The program is deterministic and keeps no state: no import but of types, no ``global``, no decorator, no default
    value, class or statement of the module that could remember a call.
 7. It uses only what CrossHair was seen to model as Python does (``obstacles``): no conversion between numbers and
@@ -69,7 +70,7 @@ class SymbolicResult:
     """What came of one promise.
 
     Attributes:
-        promise: the promise as the oracle names it.
+        promise: as the oracle names it; where refuted, the one that the input breaks.
         status: ``refuted`` with ``breach``, ``proved`` under the conditions of this module, else ``unknown``.
         reason: one line for the user; for ``unknown``, why.
         notes: counterexamples that did not come about outside of CrossHair.
@@ -191,7 +192,8 @@ def _check(case: _Case, is_tested: bool) -> SymbolicResult:
     tried = search(case.task, case.oracle, contract, suspects + witnesses)
     if tried.breach is not None:
         reason = f"an input was found after {found.num_paths} paths"
-        return SymbolicResult(case.promise, "refuted", reason, found.num_paths, tried.breach)
+        broken = next(item for item in case.oracle.promises if item.id == tried.breach.promise_id)
+        return SymbolicResult(broken, "refuted", reason, found.num_paths, tried.breach)
     notes = _dropped(case, found, len(suspects))
     num_held = tried.num_judged.get(case.promise.id, 0)
     doubt = _doubt(found, num_held)

@@ -20,8 +20,6 @@ from typing import Any
 MAX_COUNTEREXAMPLES = 3
 PATHS_AFTER_COUNTEREXAMPLE = 20
 MAX_WITNESSES = 64
-# Lists and tuples up to this length are built as real ones, one path per length; longer ones are symbolic.
-MAX_BUILT_LENGTH = 8
 
 _SCALARS: dict[str, Any] = {
     "none": type(None), "int": int, "bool": bool, "str": str, "bytes": bytes, "float": float, "complex": complex,
@@ -38,7 +36,8 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
     Args:
         request: ``code`` and ``contract``, two programs; ``entry_point``; ``shapes`` of the parameters; ``requires``
             and ``raises``, names of functions of the contract; ``promise``, the name of the one to explore, and
-            ``is_law``; ``cpu_s`` and ``max_paths``.
+            ``is_law``; ``cpu_s`` and ``max_paths``; ``max_built_length``, up to which lists and tuples are built as
+            real ones, one path per length, while longer ones are symbols.
 
     Returns:
         As :func:`_explore`.
@@ -98,7 +97,7 @@ def _explore(request: dict[str, Any], run: Callable[[list[Any]], Outcome]) -> di
     options = DEFAULT_OPTIONS.overlay(
         AnalysisOptionSet(analysis_kind=(), per_condition_timeout=request["cpu_s"], max_iterations=request["max_paths"])
     )
-    explorer = _Explorer(request["shapes"], run)
+    explorer = _Explorer(request["shapes"], request["max_built_length"], run)
     found = explore_loop(options, RootNode(), explorer.run_path)
     status = found.top_analysis.verification_status if found.top_analysis else None
     # Without a status no path was admitted at all.
@@ -118,8 +117,9 @@ def _explore(request: dict[str, Any], run: Callable[[list[Any]], Outcome]) -> di
 class _Explorer:
     """Runs single paths and remembers what came of them."""
 
-    def __init__(self, shapes: list[Shape], run: Callable[[list[Any]], Outcome]) -> None:
+    def __init__(self, shapes: list[Shape], max_built_length: int, run: Callable[[list[Any]], Outcome]) -> None:
         self._shapes = shapes
+        self._max_built_length = max_built_length
         self._run = run
         self.num_paths = self.num_held = self.num_outside = 0
         self.counterexamples: list[dict[str, Any]] = []
@@ -152,7 +152,7 @@ class _Explorer:
         from crosshair.core import ExceptionFilter
         from crosshair.tracers import ResumedTracing
 
-        builder = _Builder(space)
+        builder = _Builder(space, self._max_built_length)
         arguments = [builder.build(shape, f"argument_{place}") for place, shape in enumerate(self._shapes)]
         kept = _copied_untraced(arguments)
         kind, result, error = "given up", None, None
@@ -209,8 +209,9 @@ class _Explorer:
 class _Builder:
     """Makes symbolic arguments; what their shape asks for beyond their type becomes a condition."""
 
-    def __init__(self, space: Any) -> None:
+    def __init__(self, space: Any, max_built_length: int) -> None:
         self._space = space
+        self._max_built_length = max_built_length
         self.conditions: list[Callable[[], bool]] = []
 
     def build(self, shape: Shape, name: str) -> Any:
@@ -224,7 +225,7 @@ class _Builder:
             return self.build(self._one_of(shape["items"], name), name)
         if kind == "tuple" and not shape["is_variadic"]:
             return tuple(self.build(item, f"{name}_{place}") for place, item in enumerate(shape["items"]))
-        if kind in ("list", "tuple") and shape["high"] is not None and shape["high"] <= MAX_BUILT_LENGTH:
+        if kind in ("list", "tuple") and shape["high"] is not None and shape["high"] <= self._max_built_length:
             length = self._one_of(range(shape["low"], shape["high"] + 1), name)
             items = [self.build(shape["items"][0], f"{name}_{place}") for place in range(length)]
             return items if kind == "list" else tuple(items)

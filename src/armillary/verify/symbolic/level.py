@@ -55,9 +55,7 @@ def judge_symbolic(
 def _check(result: SymbolicResult) -> Check:
     promise = result.promise
     if result.breach is not None:
-        return Check(
-            result.breach.promise_id, "symbolic", promise.origin, passed=False, text=result.breach.finding.expected
-        )
+        return Check(promise.id, "symbolic", promise.origin, passed=False, text=result.breach.finding.expected)
     name = f"proof:{promise.id}"
     return Check(name, "symbolic", promise.origin, passed=True, num_inputs=result.num_paths, text=promise.text)
 

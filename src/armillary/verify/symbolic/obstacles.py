@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from armillary.verify.domains import Domain
@@ -16,6 +16,7 @@ from armillary.verify.source import SourceError, parse_expression, parse_module
 
 MAX_EXPONENT = 8
 MAX_FACTOR = 1000
+MAX_BUILT_LENGTH = 8
 
 _FUNCTIONS = frozenset({
     "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "len", "list", "max", "min", "reversed", "sorted",
@@ -36,10 +37,13 @@ _NODES = (
     ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.comprehension,
     ast.arguments, ast.arg, ast.keyword, ast.alias, ast.expr_context, ast.boolop, ast.unaryop, ast.cmpop, ast.operator,
 )  # fmt: skip
+_ANNOTATIONS = (
+    ast.Name, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.expr_context, ast.Attribute,
+)  # fmt: skip
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
 _SURE_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _TYPES_OF_CONSTANTS = (int, bool, str, type(None))
-_KINDS = frozenset({"int", "bool", "str", "none", "list", "tuple", "dict", "union", "choice"})
+_KINDS = frozenset({"int", "bool", "str", "none", "list", "tuple", "union", "choice"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,14 @@ class _Scope:
     Attributes:
         names: what is bound in it, or given to it.
         integers: names that are integers wherever they are read.
+        small_integers: those of them that are small.
         has_small_integers: whether every integer among the inputs is small.
         has_texts: whether a text is among the inputs.
     """
 
     names: frozenset[str]
     integers: frozenset[str]
+    small_integers: frozenset[str]
     has_small_integers: bool
     has_texts: bool
 
@@ -64,11 +70,19 @@ def domain_obstacle(domains: Sequence[Domain]) -> str:
     for domain in domains:
         if domain.kind not in _KINDS:
             return f"inputs of kind {domain.kind}" + (", modelled as real numbers" if domain.kind == "float" else "")
+        is_sequence = domain.kind == "list" or (domain.kind == "tuple" and domain.is_variadic)
+        if is_sequence and not has_built_length(domain):
+            return f"a {domain.kind} that may be longer than {MAX_BUILT_LENGTH}"
         if any(type(item) not in _TYPES_OF_CONSTANTS for item in domain.choices):
             return "a choice of values that are no integers, texts or booleans"
         if found := domain_obstacle(domain.items):
             return found
     return ""
+
+
+def has_built_length(domain: Domain) -> bool:
+    """Whether a sequence is explored length by length, as a real one, rather than as a symbol of any length."""
+    return domain.max_length is not None and domain.max_length <= MAX_BUILT_LENGTH
 
 
 def code_obstacle(code: str, entry_point: str, domains: Sequence[Domain]) -> str:
@@ -83,15 +97,14 @@ def code_obstacle(code: str, entry_point: str, domains: Sequence[Domain]) -> str
     for statement in tree.body:
         if not _is_constant_statement(statement):
             return f"line {statement.lineno}: a statement of the module that may keep state between calls"
-    bound = _bound_names(tree)
+    bound = _bound_names(tree) - _imported_names(tree)
     hidden = sorted(name for name in bound if hasattr(builtins, name))
     if hidden:
         return f"{hidden[0]} as a name of its own"
     parameters = [item.arg for item in entries[0].args.posonlyargs + entries[0].args.args]
     known = dict(zip(parameters, domains, strict=False))
     num_bindings = _num_bindings(tree)
-    integers = {name for name, domain in known.items() if _is_integer(domain) and num_bindings[name] == 1}
-    scope = _Scope(frozenset(bound), frozenset(integers), _are_small(domains), _have_texts(domains))
+    scope = _scope(bound, {name: item for name, item in known.items() if num_bindings[name] == 1}, domains)
     return next(_obstacles(tree, scope), "")
 
 
@@ -101,11 +114,16 @@ def predicate_obstacle(text: str, names: Sequence[str], domains: Sequence[Domain
     It is an expression over ``names``, whose domains are known, and ``others``, of which nothing is.
     """
     tree = parse_expression(text)
-    bound = frozenset({*names, *others, *_bound_names(tree)})
     stored = _bound_names(tree)
-    integers = {name for name, item in zip(names, domains, strict=False) if _is_integer(item) and name not in stored}
-    scope = _Scope(bound, frozenset(integers), _are_small(domains), _have_texts(domains))
+    known = {name: item for name, item in zip(names, domains, strict=False) if name not in stored}
+    scope = _scope({*names, *others, *stored}, known, domains)
     return next(_obstacles(tree, scope), "")
+
+
+def _scope(names: Iterable[str], known: Mapping[str, Domain], domains: Sequence[Domain]) -> _Scope:
+    integers = frozenset(name for name, domain in known.items() if _is_integer(domain))
+    small = frozenset(name for name in integers if _are_small([known[name]]))
+    return _Scope(frozenset(names), integers, small, _are_small(domains), _have_texts(domains))
 
 
 def _obstacles(tree: ast.AST, scope: _Scope) -> Iterator[str]:
@@ -124,10 +142,23 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         children = list(ast.iter_child_nodes(node))
-        skipped = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        skipped = _annotations(node)
         if _is_type_test(node):
             skipped += node.args[1:]  # type: ignore[attr-defined]  # the test saw that it is a call
         waiting += reversed([child for child in children if not any(child is item for item in skipped)])
+
+
+def _annotations(node: ast.AST) -> list[ast.AST]:
+    found = (getattr(node, "annotation", None), getattr(node, "returns", None))
+    return [item for item in found if item is not None]
+
+
+def _is_plain_annotation(node: ast.AST) -> bool:
+    """Whether it names types and nothing more; an annotation is evaluated when the program loads."""
+    is_private = isinstance(node, ast.Attribute) and node.attr.startswith("_")
+    return (
+        isinstance(node, _ANNOTATIONS) and not is_private and all(map(_is_plain_annotation, ast.iter_child_nodes(node)))
+    )
 
 
 def _problem(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
@@ -135,6 +166,8 @@ def _problem(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
         return f"{type(node).__name__}, which is not modelled well enough"
     if isinstance(node, ast.operator):
         return "" if isinstance(node, _OPERATORS) else f"the operator {type(node).__name__}"
+    if not all(map(_is_plain_annotation, _annotations(node))):
+        return "an annotation that does more than to name a type"
     for kind, look in _LOOKS.items():
         if isinstance(node, kind):
             return look(node, parent, scope)
@@ -215,8 +248,13 @@ def _look_at_constant(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> s
 
 def _look_at_attribute(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
     assert isinstance(node, ast.Attribute)
-    is_call = isinstance(parent, ast.Call) and parent.func is node
-    return "" if node.attr in _METHODS and is_call else f"the attribute .{node.attr}"
+    if node.attr not in _METHODS or not (isinstance(parent, ast.Call) and parent.func is node):
+        return f"the attribute .{node.attr}"
+    # A place beyond what memory has is another error for Python than one beyond the end.
+    has_place = node.attr in ("insert", "pop") and not scope.has_small_integers and parent.args
+    return (
+        f".{node.attr} at a place that is computed" if has_place and not _is_small_factor(parent.args[0], scope) else ""
+    )
 
 
 def _look_at_comparison(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
@@ -237,7 +275,7 @@ def _look_at_operation(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> 
     if isinstance(node.op, ast.Mod) and scope.has_texts and not _is_surely_integer(left, scope):
         return "the operator %, which may fill in a template"
     if isinstance(node.op, ast.Mult) and not scope.has_small_integers:
-        is_bounded = any(_is_small_constant(item) for item in (left, right))
+        is_bounded = any(_is_small_factor(item, scope) for item in (left, right))
         is_number = all(_is_surely_integer(item, scope) for item in (left, right))
         return "" if is_bounded or is_number else "a product that may be a sequence of any length"
     return ""
@@ -291,9 +329,11 @@ def _is_orderless(node: ast.expr, parent: ast.AST | None) -> bool:
     return is_measured and isinstance(parent, ast.Call) and node in parent.args
 
 
-def _is_small_constant(node: ast.AST) -> bool:
+def _is_small_factor(node: ast.AST, scope: _Scope) -> bool:
     if isinstance(node, ast.UnaryOp):
         node = node.operand
+    if isinstance(node, ast.Name):
+        return node.id in scope.small_integers
     return isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) <= MAX_FACTOR
 
 
@@ -338,6 +378,11 @@ def _is_small(domain: Domain) -> bool:
 def _have_texts(domains: Sequence[Domain]) -> bool:
     is_text = any(item.kind == "str" or any(isinstance(value, str) for value in item.choices) for item in domains)
     return is_text or any(_have_texts(item.items) for item in domains)
+
+
+def _imported_names(tree: ast.AST) -> set[str]:
+    """What modules bind: fit for annotations, which nobody reads as values."""
+    return {item.asname or item.name for node in ast.walk(tree) if isinstance(node, ast.alias) for item in [node]}
 
 
 def _bound_names(tree: ast.AST) -> set[str]:

@@ -20,6 +20,7 @@ from armillary.verify.predicates import contract_source
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.sandbox.outcomes import Call, Limits
 from armillary.verify.source import parse_expression
+from armillary.verify.symbolic.obstacles import MAX_BUILT_LENGTH
 
 PACKAGES = (
     "crosshair", "_crosshair_tracers", "z3", "packaging", "typing_inspect", "mypy_extensions", "typing_extensions",
@@ -167,6 +168,7 @@ def _request(task: TaskSpec, code: str, budget: SymbolicBudget) -> dict[str, Any
         "requires": [f"requires_{index}" for index in range(len(task.requires))],
         "cpu_s": budget.cpu_s,
         "max_paths": budget.max_paths,
+        "max_built_length": MAX_BUILT_LENGTH,
     }
 
 
