@@ -235,6 +235,35 @@ def test_a_choice_that_was_made_again_replaces_the_first_one(tmp_path: Path) -> 
     assert "The best attempt so far was a1." in report(kit.close())
 
 
+def test_the_models_own_tests_are_shown_with_who_passes_them(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.attempt("a0", "x = 1")
+    kit.attempt("a1", "x = 2")
+    kit.selection("a0", ["a0"], ["a1"])
+    kit.votes()
+    kit.trace.append("selection", {"chosen": "a0", "clusters": [["a0"], ["a1"]], "why": "heard", "share": 0.75})
+    text = text_of(report(kit.close()))
+    assert "f(0)03a0" in text
+    assert "f(0)raises ValueError1none" in text
+    assert "a0 chosen: heard; its group has 75% of the weight" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tests": [[1]]},
+        {"tests": [[{"tuple": [0]}, 0, "", 3]], "passed": {"a0": []}},
+        {"tests": [[{"odd": 1}, 0, "", 3]]},
+        {"passed": []},
+    ],
+)
+def test_votes_that_no_solve_writes_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.votes(**change)
+    with pytest.raises(TraceError, match="not a sound votes"):
+        report(kit.close())
+
+
 def test_a_choice_among_revisions_counts_only_once_it_was_accepted(tmp_path: Path) -> None:
     kit = TraceKit(tmp_path / "run.jsonl")
     kit.attempt("a0", "x = 1", REFUTED)

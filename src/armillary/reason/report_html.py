@@ -9,7 +9,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from armillary.core.tasks import Example, Predicate, TaskSpec
 from armillary.core.values import dumps
@@ -24,6 +23,7 @@ from armillary.reason.report_attempts import (
     status_of,
     wide,
 )
+from armillary.reason.report_choices import choices_section
 from armillary.reason.report_code import show_code, show_text
 from armillary.reason.report_story import Answered, Span, Story, Tried, Work
 from armillary.reason.report_style import STYLE
@@ -49,7 +49,7 @@ def page(story: Story) -> str:
         ("verdict", "Verdict", _verdict(story)),
         ("answer", "Answer", _answer(story)),
         ("task", "Task", _task(story.task)),
-        ("choice", "Why this answer", _choices(story)),
+        ("choice", "Why this answer", choices_section(story)),
         ("time", "Time", _times(story)),
         ("attempts", "Attempts", attempts_section(story)),
         ("origin", "Where this comes from", _origin(story)),
@@ -181,27 +181,6 @@ def _predicates(title: str, predicates: Sequence[Predicate]) -> Markup:
         for item in predicates
     ]
     return join(tag("h3", title), tag("ul", *rows))
-
-
-def _choices(story: Story) -> Markup:
-    if not story.decisions:
-        return tag("p", "Nothing was chosen.")
-    rows = []
-    for event in story.decisions:
-        body: dict[str, Any] = event.body
-        if event.kind == "selection":
-            groups = [tag("li", _cluster(group)) for group in body["clusters"]]
-            about = tag("p", "Groups that were held to be alike, biggest first:")
-            rows.append(tag("li", tag("strong", f"{body['chosen']} chosen: "), body["why"], about, tag("ol", *groups)))
-        else:
-            word = "takes the place of" if body["accepted"] else "does not take the place of"
-            head = f"{body['revision']} {word} {body['incumbent']}: "
-            rows.append(tag("li", tag("strong", head), body["why"]))
-    return tag("ol", *rows)
-
-
-def _cluster(names: Sequence[str]) -> str:
-    return f"{len(names)} attempt{'' if len(names) == 1 else 's'}: {shorten(', '.join(names))}"
 
 
 def _times(story: Story) -> Markup:

@@ -12,12 +12,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from armillary.core.errors import TaskFormatError, TraceError
-from armillary.core.forms import exactly
+from armillary.core.errors import TaskFormatError, TraceError, ValueCodecError
+from armillary.core.forms import exactly, number
 from armillary.core.tasks import TaskSpec, task_from_json
 from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
 from armillary.core.verdicts import Verdict, verdict_from_json
 from armillary.reason.evidence import Evidence, evidence_from_json
+from armillary.reason.report_votes import votes_of
 
 Work = Literal["model", "checking", "other"]
 
@@ -93,7 +94,7 @@ class Story:
     Attributes:
         header: as the trace spells it.
         proposals: requests to the model, as the trace spells them.
-        decisions: selections and revisions, in order.
+        decisions: selections, the model's votes and revisions, in order.
         others: events of kinds that are not known here.
         answer: None when the run was interrupted.
         note: what is wrong with the end of the trace, or empty.
@@ -194,7 +195,7 @@ def _is_cut_short(path: Path, num_sound: int) -> bool:
 def _reading(event: TraceEvent) -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError, OverflowError, TaskFormatError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, TaskFormatError, ValueCodecError) as error:
         raise TraceError(f"event {event.seq}: not a sound {event.kind}: {error!r}") from error
 
 
@@ -226,10 +227,14 @@ class _Teller:
                 for cluster in exactly(body["clusters"], list):
                     _require_texts(*exactly(cluster, list))
                 _require_texts(body["chosen"], body["why"])
+                number(body.get("share", 0))
                 self.decisions.append(event)
             case "revision":
                 _require_texts(body["incumbent"], body["revision"], body["why"])
                 exactly(body["accepted"], bool)
+                self.decisions.append(event)
+            case "votes":
+                votes_of(self.task.entry_point, body)
                 self.decisions.append(event)
             case "answer":
                 self.answer = _answered(body)
@@ -303,6 +308,7 @@ def _work(before: TraceEvent, event: TraceEvent) -> Work:
     """What was done between two events, told from what came out: the model stands still while code is checked."""
     if event.kind == "attempt":
         return "model"
+    # What comes before the votes is both: the inputs are searched, the model is asked, and what it says is tried.
     if event.kind in ("verdict", "selection") or (before.kind, event.kind) == ("task", "proposal"):
         return "checking"
     return "other"
