@@ -1,56 +1,64 @@
-"""Every way out is shut, no honest program notices, and most ways do lead out where there is no jail."""
+"""Every way out is shut in both tiers and open where the layers that shut it are off; no honest program notices."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from textwrap import dedent
+from pathlib import Path
 
 import pytest
-from attack_programs import ATTACKS, BENIGN, MARK, Attack
-from attack_world import World, descendants, outer_world
+from attack_world import HERE
 
-from armillary.verify.sandbox.client import Sandbox
-from armillary.verify.sandbox.outcomes import Limits
+from armillary.bench.attack_form import Attack
+from armillary.bench.attack_table import ControlRow, reason_against, run_attacks, run_controls, run_honest
+from armillary.bench.attacks import ATTACKS
+from armillary.bench.honest import HONEST
 
-SMALL = Limits(wall_s=3.0, cpu_s=2, call_cpu_s=1.0)
+Names = dict[str, str]
+
+
+@pytest.fixture(scope="module", params=["A", "B"])
+def escaped(request: pytest.FixtureRequest) -> Names:
+    """What each attack that got somewhere got, in one tier."""
+    found: Names = {}
+    for row in run_attacks(request.param, beside=HERE):
+        if not row.is_stopped:
+            found[row.name] = "it escaped"
+        elif row.num_left:
+            found[row.name] = f"it left {row.num_left} processes behind"
+    return found
+
+
+@pytest.fixture(scope="module", params=["A", "B"])
+def harmed(request: pytest.FixtureRequest) -> Names:
+    return {row.name: row.detail for row in run_honest(request.param) if not row.is_unharmed}
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with outer_world() as made:
-        yield made
+def controls() -> dict[str, ControlRow]:
+    return {row.name: row for row in run_controls(beside=HERE)}
 
 
-@pytest.fixture(scope="module")
-def sandbox(world: World) -> Iterator[Sandbox]:
-    with Sandbox("A", SMALL) as made:
-        yield made
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_left_beside_the_tests() -> Iterator[None]:
+    before = sorted(Path(HERE).iterdir())
+    yield
+    assert sorted(path for path in Path(HERE).iterdir() if path.name != "__pycache__") == [
+        path for path in before if path.name != "__pycache__"
+    ]
+
+
+@pytest.mark.parametrize("name", [attack.name for attack in ATTACKS])
+def test_no_attack_escapes(escaped: Names, name: str) -> None:
+    assert name not in escaped, escaped[name]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_no_attack_escapes(sandbox: Sandbox, world: World, attack: Attack) -> None:
-    sandbox.run("")
-    before = descendants()
-    result = sandbox.run(world.aim(attack.program))
-    assert result.tier == "A"
-    assert MARK not in result.stdout
-    assert descendants() == before
-    assert [path.name for path in world.canary.parent.iterdir()] == ["canary"]
+def test_an_attack_succeeds_without_the_layers_that_stop_it(controls: dict[str, ControlRow], attack: Attack) -> None:
+    if reason := reason_against(attack):
+        pytest.skip(reason)
+    assert controls[attack.name].has_succeeded, controls[attack.name].reason
 
 
-@pytest.mark.parametrize("attack", [item for item in ATTACKS if item.shows_outside], ids=lambda attack: attack.name)
-def test_the_attack_works_where_there_is_no_jail(world: World, attack: Attack) -> None:
-    command = [sys.executable, "-c", world.aim(attack.program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, pass_fds=(world.open_canary,))
-    (world.canary.parent / "written").unlink(missing_ok=True)
-    assert MARK in done.stdout, done.stderr
-
-
-@pytest.mark.parametrize("name", BENIGN)
-def test_no_honest_program_is_broken(sandbox: Sandbox, name: str) -> None:
-    result = sandbox.run(dedent(BENIGN[name]))
-    assert result.load_error == ""
-    assert result.stdout.startswith("OK")
-    assert result.stopped_by == "exit"
+@pytest.mark.parametrize("name", [item.name for item in HONEST])
+def test_no_honest_program_is_harmed(harmed: Names, name: str) -> None:
+    assert name not in harmed, harmed[name]
