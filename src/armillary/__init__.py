@@ -10,6 +10,9 @@ _HOMES = {
     "armillary.runtime.decorators": (
         "requires", "ensures", "laws", "temporal", "raises", "examples", "inputs", "reference", "budget",
     ),
+    "armillary.verify.constraints": (
+        "VERIFY", "input_constraints", "output_constraints", "temporal_constraints",
+    ),
     "armillary.core.tasks": ("TaskSpec",),
 }  # fmt: skip
 

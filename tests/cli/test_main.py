@@ -52,7 +52,7 @@ def test_the_version_is_printed(armillary: Run) -> None:
         (("solve",), "error: Missing argument 'TASK'."),
         (("ask", "hi", "--temprature", "1"), "error: No such option: --temprature"),
         (("ask", "hi", "--temperature", "hot"), "error: Invalid value for '--temperature': "),
-        (("verify", "one.yaml"), "error: Missing argument 'CODE'."),
+        (("verify",), "error: Missing argument 'TASK'."),
         (("--verbose",), "error: No such option: --verbose"),
     ],
 )

@@ -107,3 +107,44 @@ def test_a_seed_below_zero_is_wrong_usage(armillary: Run) -> None:
     ran = armillary("verify", "task.yaml", "right.py", "--seed", "-1")
     assert (ran.code, ran.out) == (2, "")
     assert "--seed" in ran.err
+
+
+LITERAL = (
+    "VERIFY(code_solution, CONSTRAINTS: [input_constraints(x > 0), output_constraints(result % 2 == 0), "
+    "temporal_constraints(steps < 1000)])\n"
+)
+DOUBLE = "def code_solution(x):\n    return 2 * x\n"
+
+
+def test_a_literal_with_its_code_inside_needs_no_second_file(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "line.verify").write_text(f"```python\n{DOUBLE}```\n{LITERAL}")
+    ran = armillary("verify", "line.verify")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("TESTED: passed ")
+    assert "result % 2 == 0" in ran.err
+
+
+def test_a_literal_may_name_code_of_another_file(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "line.txt").write_text(LITERAL)
+    (tmp_path / "code.py").write_text("def code_solution(x):\n    return x\n")
+    ran = armillary("verify", "line.txt", "code.py")
+    assert ran.code == 6
+    assert "counterexample (ensures[0]): code_solution(1)" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("task.yaml",), "error: there is no code to judge (name a Python file as CODE"),
+        (("line.verify",), "error: the code that 'code_solution' stands for is not in the text"),
+        (("task.verify", "right.py"), "error: line 1: column 1: expected 'VERIFY', found 'prompt'"),
+    ],
+)
+def test_missing_code_and_a_literal_that_is_none_are_one_line(
+    armillary: Run, tmp_path: Path, arguments: tuple[str, ...], line: str
+) -> None:
+    (tmp_path / "line.verify").write_text(LITERAL)
+    (tmp_path / "task.verify").write_text(TASK)
+    ran = armillary("verify", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith(line)

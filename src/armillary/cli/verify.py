@@ -1,4 +1,4 @@
-"""``armillary verify TASK CODE``: judge code that somebody else wrote. Changes nothing."""
+"""``armillary verify TASK [CODE]``: judge code that somebody else wrote. Changes nothing."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
-from armillary.cli.inputs import STDIN, read_task, read_text
+from armillary.cli.inputs import STDIN, read_text
 from armillary.cli.output import emit, keeping, say
 from armillary.cli.report import exit_code, verdict_lines
 from armillary.core.errors import UsageError
+from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import verdict_to_json
 
 
 def command(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="YAML or Python file, or - for stdin.")],
-    code: Annotated[str, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="YAML, Python or VERIFY(...) file, or - for stdin.")],
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated inputs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> int:
@@ -25,7 +28,7 @@ def command(
     """
     if task == code == STDIN:
         raise UsageError("task and code cannot both come from stdin")
-    spec, source = read_task(task), read_text(code)
+    spec, source = _read(task, code)
     from armillary.verify.facade import verify
 
     with keeping(lambda: "nothing was changed"):
@@ -35,3 +38,17 @@ def command(
     for line in verdict_lines(verdict):
         say(line)
     return exit_code(verdict)
+
+
+def _read(task: str, code: str | None) -> tuple[TaskSpec, str]:
+    from armillary.verify.spec import parse_task
+    from armillary.verify.spec_literal import is_literal, read_literal
+
+    text = read_text(task)
+    if is_literal(text, task):
+        return read_literal(text, "" if code is None else read_text(code))
+    spec = parse_task(text, "stdin" if task == STDIN else task)
+    if code is None:
+        hint = "name a Python file as CODE; only VERIFY(...) may hold its own"
+        raise UsageError("there is no code to judge", hint=hint)
+    return spec, read_text(code)

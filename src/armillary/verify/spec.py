@@ -1,4 +1,4 @@
-"""Read a task from a file or a text, YAML or Python, whichever it is. Chooses the reader, reads nothing itself."""
+"""Read a task from a file or a text: YAML, Python or ``VERIFY(...)``. Chooses the reader, reads nothing itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from armillary.core.errors import NotFoundError, TaskFormatError
 from armillary.core.tasks import TaskSpec
+from armillary.verify.spec_literal import is_literal, read_literal
 from armillary.verify.spec_python import has_stub, task_from_stub
 from armillary.verify.spec_yaml import task_from_yaml
 
@@ -16,7 +17,7 @@ _PYTHON_LINE = re.compile(r"\A(?:\s|#.*)*(?:def |@\w+\(|from \w+ import |import 
 
 
 def load_task(path: str | Path) -> TaskSpec:
-    """Read a task file; ``.py`` is Python, ``.yaml`` and ``.yml`` are YAML, anything else is looked at.
+    """Read a task file; ``.py`` is Python, ``.yaml`` and ``.yml`` YAML, ``.verify`` a literal, others are looked at.
 
     Raises:
         NotFoundError: there is no such file.
@@ -38,7 +39,7 @@ def parse_task(text: str, name: str = "-") -> TaskSpec:
     """Read a task from text.
 
     Args:
-        text: YAML or Python.
+        text: YAML, Python, or a ``VERIFY(...)`` that holds its code.
         name: file name, whose ending decides; any other name lets the text decide.
 
     Raises:
@@ -49,6 +50,8 @@ def parse_task(text: str, name: str = "-") -> TaskSpec:
     if not text.strip():
         raise TaskFormatError("the file is empty; a task needs at least a prompt")
     suffix = Path(name).suffix.lower()
+    if is_literal(text, name):
+        return read_literal(text)[0]
     is_python = suffix == ".py" or (suffix not in (".yaml", ".yml") and _looks_like_python(text))
     return task_from_stub(text) if is_python else task_from_yaml(text)
 
