@@ -226,6 +226,28 @@ def test_evidence_without_the_models_tests_does_not_mention_them(tmp_path: Path)
     assert "own tests" not in text_of(report(kit.close()))
 
 
+def test_time_is_told_apart_by_what_came_out_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.time", lambda: now.__setitem__(0, now[0] + 1.0) or now[0])
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.proposal()
+    kit.attempt("a0", "x = 1")
+    kit.selection("a0")
+    kit.votes(passed={})
+    kit.answer("a0")
+    text = text_of(report(kit.close()))
+    assert "the model writes1.0014%" in text
+    assert "code is checked4.0057%" in text
+    assert "everything else2.0029%" in text
+    assert "0.0 s3.5 s7.0 s" in text
+
+
+def test_a_clock_that_was_set_back_makes_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(range(1000, 0, -1))
+    monkeypatch.setattr("time.time", lambda: float(next(times)))
+    assert "no time that passed" in report(repaired(tmp_path / "run.jsonl").close())
+
+
 def test_a_choice_that_was_made_again_replaces_the_first_one(tmp_path: Path) -> None:
     kit = TraceKit(tmp_path / "run.jsonl")
     kit.attempt("a0", "x = 1")

@@ -202,7 +202,7 @@ def _times(story: Story) -> Markup:
     rows = [_work_row(work, story.total_s(work), total_s) for work in LANES]
     source = (
         "Told from the times at which events were written: what an attempt ends was the model's time, "
-        "what a verdict or a choice ends was checking."
+        "what a verdict, a choice or a request ends was checking; a candidate that was cut off leaves no event."
     )
     table = tag("table", tag("thead", head), tag("tbody", *rows))
     return join(chart, marks, wide(table, "times"), tag("p", source, class_="note"))

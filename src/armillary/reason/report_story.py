@@ -299,19 +299,20 @@ def _spans(events: Sequence[TraceEvent]) -> tuple[Span, ...]:
     at = 0.0
     for before, event in pairwise(events):
         stop = at + _seconds(before, event)
-        spans.append(Span(_work(before, event), at, stop, _label(event)))
+        spans.append(Span(_work(event), at, stop, _label(event)))
         at = stop
     return tuple(spans)
 
 
-def _work(before: TraceEvent, event: TraceEvent) -> Work:
-    """What was done between two events, told from what came out: the model stands still while code is checked."""
+def _work(event: TraceEvent) -> Work:
+    """What was done until an event, told from what came out: the model stands still while code is checked.
+
+    Before a request, programs are compared or traced; before the votes, it is both: inputs are searched, the model is
+    asked, and what it says is tried. Candidates that were cut off leave no event, so their time counts as checking.
+    """
     if event.kind == "attempt":
         return "model"
-    # What comes before the votes is both: the inputs are searched, the model is asked, and what it says is tried.
-    if event.kind in ("verdict", "selection") or (before.kind, event.kind) == ("task", "proposal"):
-        return "checking"
-    return "other"
+    return "checking" if event.kind in ("verdict", "selection", "proposal", "answer") else "other"
 
 
 def _label(event: TraceEvent) -> str:

@@ -34,7 +34,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; list-style: none; pad
 .skip { position: absolute; left: -99rem; }
 .skip:focus { position: static; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; min-width: 100%; font-size: 0.9rem; }
+table { border-collapse: collapse; min-width: 100%; font-size: 0.9rem; overflow-wrap: break-word; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem 0.25rem 0; }
 tr { border-bottom: 1px solid var(--line); }
 td { min-width: 4rem; unicode-bidi: isolate; }
