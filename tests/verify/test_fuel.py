@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
+import operator
 import random
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -243,3 +246,22 @@ def test_the_program_finds_no_name_of_the_counter() -> None:
         "def f():\n    found = [*globals(), *locals(), *dir()]\n    assert 'tick' not in found and len(found) < 12\n"
     )
     assert load_counted(source, "f", limit=FUEL, name=NAME)()[2] == "returned"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "import itertools\nitertools.islice = itertools.chain = None",
+        "import operator, time, random\noperator.itemgetter = time.process_time = random.getstate = None",
+        "found = globals()['__builtins__']\nfor name in ('map', 'zip', 'len', 'id', 'next', 'type'): del found[name]",
+    ],
+)
+def test_a_program_that_patches_what_counting_needs_is_counted_all_the_same(patch: str) -> None:
+    kept = itertools.islice, itertools.chain, operator.itemgetter, time.process_time, random.getstate
+    source = f"{patch}\ndef f(xs):\n    return sum(xs), any(xs), sorted(xs)\n"
+    try:
+        steps, _, ending, _ = load_counted(source, "f", limit=FUEL, name=NAME)([1, 2, 3])
+    finally:
+        itertools.islice, itertools.chain, operator.itemgetter, time.process_time, random.getstate = kept  # type: ignore[misc]
+    assert (steps, ending) == (1 + 3 + 1 + 3 * 2, "returned")
+    assert len([*map(abs, [1])]) == 1

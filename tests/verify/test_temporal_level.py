@@ -108,10 +108,16 @@ def test_an_exception_keeps_no_bound_but_may_break_one(jail: Jail) -> None:
     [
         ("def f(xs):\n    return map(abs, xs)\n", "it returns an iterator, whose work is not counted"),
         ("def f(xs):\n    exec('pass')\n", "it uses exec: text that is run is not counted"),
+        ("import timeit as t\ndef f(xs): pass\n", "it uses timeit: text that is run is not counted"),
+        ("from marshal import loads\ndef f(xs): pass\n", "it uses marshal: text that is run is not counted"),
     ],
 )
 def test_work_that_cannot_be_counted_keeps_no_bound(jail: Jail, code: str, reason: str) -> None:
     assert judge(jail, code, [1]) == Unjudged(reason, is_hidden=True)
+
+
+def test_a_name_that_only_looks_like_such_a_module_is_counted(jail: Jail) -> None:
+    assert judge(jail, "import re\ndef f(xs):\n    trace = re.compile('a')\n    return trace and 1\n", [1]) is None
 
 
 def counted(result: Result, value: object) -> JailResult:

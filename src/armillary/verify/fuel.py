@@ -10,26 +10,29 @@ nothing. The count is the same for Python 3.11 to 3.13, on every machine and at 
   that a method of ``WALKING`` moves or looks through in a list. ``any`` and ``all`` read until they know; ``in`` and
   the methods count as if they read to the end. ``sorted`` and ``.sort`` take n * ceil(log2 n).
 
-Not seen: other work of modules and operators written in C (``+``, ``*`` and ``==`` of long values, large integers,
-regular expressions, methods of texts, ``*`` unpacking), text run by ``exec`` or ``eval``, and work done by loading.
+Not seen: work inside of imported modules, other work of what is written in C (``+``, ``*`` and ``==`` of long values,
+large integers, methods of texts, ``*`` unpacking), text run by ``exec`` or ``eval``, and work done by loading.
 
 The count is the same wherever C code calls back as often; a comparing ``sorted`` of another version may not.
 
-The program holds no name of the counter: what it calls stands among the constants of its functions.
+The program holds no name of the counter: what it calls stands among the constants of its functions. What the counter
+itself calls was bound before the program, which has a table of built-ins of its own to change.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import itertools
-import operator
-import random
 import sys
 import types
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from operator import itemgetter
+from random import getstate, setstate
 from time import process_time
 from typing import Any, Final
 
@@ -59,7 +62,7 @@ _ITERATORS: Final = frozenset({
 _LAZY: Final = _ITERATORS | {types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType}
 _ROWS: Final = frozenset({list, tuple, deque})
 _COPIED: Final = frozenset({list, tuple, str, bytes, bytearray})
-_FIRST: Final = operator.itemgetter(0)
+_FIRST: Final = itemgetter(0)
 # Frames of this file below a call of the program, so that it may recurse as deep as without them.
 _EXTRA_FRAMES: Final = 6
 # After so many calls that took all their steps in one process no further one is made.
@@ -77,7 +80,7 @@ class Meter:
     __slots__ = ("_ticks", "tick")
 
     def __init__(self, limit: int) -> None:
-        self._ticks = itertools.chain(range(1, limit + 1), _Spent(limit))
+        self._ticks = chain(range(1, limit + 1), _Spent(limit))
         # Truthy, as it counts from 1; no Python code runs in it.
         self.tick: Callable[[], int] = self._ticks.__next__
 
@@ -138,7 +141,7 @@ class Meter:
 
     def _charge(self, count: int) -> None:
         if count:
-            next(itertools.islice(self._ticks, count - 1, count), None)
+            next(islice(self._ticks, count - 1, count), None)
 
 
 class _Spent:
@@ -189,10 +192,10 @@ def load_counted(
         nonlocal num_spent
         if num_spent == _MAX_SPENT_CALLS:
             raise FuelError(f"{num_spent} calls took all their steps, no further one is made")
-        meter, state = Meter(limit), random.getstate()
+        meter, state = Meter(limit), getstate()
         sys.setrecursionlimit(recursion_limit + _EXTRA_FRAMES)
         function = program.load(meter)[entry_point]
-        random.setstate(state)
+        setstate(state)
         before, started, ending = meter.tick(), process_time(), "returned"
         try:
             ending = "lazy" if type(function(*arguments)) in _LAZY else ending
@@ -224,6 +227,7 @@ class _Program:
     def load(self, meter: Meter) -> dict[str, Any]:
         module = types.ModuleType(self._name)
         sys.modules[self._name] = module
+        module.__dict__["__builtins__"] = dict(vars(builtins))
         code = _filled(self._code, self._mark, meter.functions)
         exec(code, module.__dict__)  # noqa: S102 - this is what the jail is for
         return module.__dict__

@@ -37,7 +37,9 @@ STRETCHED_LENGTHS: Final = (32, 128, 512)
 INPUTS_PER_LENGTH: Final = 4
 
 _CALL: Final = "armillary_steps"
-_TEXT_RUNNERS: Final = frozenset({"compile", "eval", "exec"})
+# Built-ins and modules that run text as code, which is not counted.
+_RUNNERS: Final = frozenset({"compile", "eval", "exec"})
+_RUNNING_MODULES: Final = frozenset({"cProfile", "codeop", "doctest", "marshal", "profile", "timeit", "trace"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +209,11 @@ def _judge_uncounted(expected: str, seen: Observation, arguments: Arguments) -> 
 def _blind_spot(code: str) -> Unjudged | None:
     """What keeps a program from being counted at all."""
     try:
-        names = {node.id for node in ast.walk(parse_module(code)) if isinstance(node, ast.Name)}
+        nodes = list(ast.walk(parse_module(code)))
     except SourceError:
         return None  # it will not load either
-    used = sorted(names & _TEXT_RUNNERS)
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    modules = {item.name for node in nodes if isinstance(node, ast.Import) for item in node.names}
+    modules |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    used = sorted(names & _RUNNERS | modules & _RUNNING_MODULES)
     return Unjudged(f"it uses {used[0]}: text that is run is not counted", is_hidden=True) if used else None
