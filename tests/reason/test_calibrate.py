@@ -112,6 +112,22 @@ def test_a_sound_calibration_errs_no_more_than_chance() -> None:
     assert 0 < chance < 0.06
 
 
+@pytest.mark.parametrize(("num_labels", "share"), [(60, 0.8), (300, 0.9)])
+def test_intervals_hold_the_true_risk_of_each_strength_nearly_as_often_as_they_say(
+    num_labels: int, share: float
+) -> None:
+    true_risks = {1.0: 0.5, 2.0: 0.3, 2.5: 0.2, 3.0: 0.12, 3.3: 0.07, 3.6: 0.03}
+    stream = random.Random(5)
+    num_held = 0
+    for _ in range(100):
+        strengths = stream.choices(list(true_risks), k=num_labels)
+        groups = fit([Label(strength, stream.random() < true_risks[strength]) for strength in strengths], 10)
+        for strength, risk in true_risks.items():
+            group = group_of(groups, strength) or groups[0]
+            num_held += group.interval[0] <= risk <= group.interval[1]
+    assert num_held / (100 * len(true_risks)) >= share
+
+
 def test_labels_that_the_evidence_misleads_show_in_the_check() -> None:
     assert expected_error([(0.9, False)] * 40) == pytest.approx(0.9)
     assert expected_error([(0.5, number % 2 == 0) for number in range(40)]) == 0
