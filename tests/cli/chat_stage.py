@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import readline
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from fake_server import chunk, send, start
 
 from armillary.core.messages import Event, Finished, Message, ModelIdentity, Request, Token, Usage
 from armillary.runtime.conversation import Conversation, Turn
@@ -68,3 +72,14 @@ class Keyboard:
 def turns_of(path: Path) -> tuple[Turn, ...]:
     with Conversation.resume(path) as conversation:
         return conversation.turns
+
+
+def holding(was_released: threading.Event) -> Callable[[BaseHTTPRequestHandler], None]:
+    """A reply that begins an answer and then keeps silent."""
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        start(handler)
+        send(handler, chunk("Once \x1b[31mupon"))
+        was_released.wait(60)
+
+    return reply

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_stage import Act, Actor, Keyboard, turns_of
-from fake_server import answers, chunk, send, serve, start
+from chat_stage import Act, Actor, Keyboard, holding, turns_of
+from fake_server import answers, serve
 from terminal import Terminal
 
 from armillary.cli.chat_commands import COMMANDS
@@ -126,17 +125,6 @@ def test_a_model_cannot_rule_the_terminal(typed: Run, actor: Run) -> None:
     actor("red \x1b[31m\r\u202e\n")
     ran, _ = typed("a", EOFError())
     assert ran.out == "red \\x1b[31m\\r\\u202e\n\n"
-
-
-def holding(was_released: threading.Event) -> Callable[[BaseHTTPRequestHandler], None]:
-    """A reply that begins an answer and then keeps silent."""
-
-    def reply(handler: BaseHTTPRequestHandler) -> None:
-        start(handler)
-        send(handler, chunk("Once \x1b[31mupon"))
-        was_released.wait(60)
-
-    return reply
 
 
 def test_ctrl_c_on_a_real_terminal_stops_the_answer_then_leaves(home: Path) -> None:
