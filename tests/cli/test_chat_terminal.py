@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from terminal import Terminal
 
 from armillary.cli.chat_commands import COMMANDS
 from armillary.core.errors import RemoteError
-from armillary.core.messages import Event, Finished, Request, Usage
+from armillary.core.messages import Event, Finished, Request, Token, Usage
 from armillary.runtime import stack
 from armillary.runtime.conversation import newest
 
@@ -75,6 +76,26 @@ def test_ctrl_c_stops_the_answer_and_the_chat_goes_on_with_its_part(typed: Run, 
     assert "stopped; what was written is kept\n" in ran.err
     assert model.seen[-1] == ["a", "Partial", "b"]
     assert len(turns_of(newest(folder))) == 2
+
+
+def test_an_impatient_second_ctrl_c_loses_nothing(typed: Run, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    class Hurried(Actor):
+        def stream(self, request: Request) -> Iterator[Event]:
+            try:
+                yield Token(0, "Partial")
+                signal.raise_signal(signal.SIGINT)
+                yield Token(0, "never")
+            finally:
+                signal.raise_signal(signal.SIGINT)
+
+    def flush_to_disk(file: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(stack, "generator_for", lambda settings: Hurried())
+    monkeypatch.setattr("os.fsync", flush_to_disk)
+    ran, _ = typed("a", EOFError())
+    assert (ran.code, ran.out) == (0, "Partial\n")
+    assert [turn.answer for turn in turns_of(newest(folder))] == ["Partial"]
 
 
 def test_an_answer_that_is_stopped_before_it_begins_is_not_kept(

@@ -12,7 +12,7 @@ from armillary.cli.attachments import PIPE_NAME, is_piped, read_attachments, rea
 from armillary.cli.inputs import STDIN, read_text
 from armillary.cli.options import takes
 from armillary.cli.output import Interrupted, emit, keeping, say
-from armillary.cli.speaker import Reply, SpeakerOptions, open_speaker
+from armillary.cli.speaker import Reply, SpeakerOptions, open_speaker, undisturbed
 from armillary.core.errors import ArmillaryError, ExitCode, NotFoundError, UsageError
 from armillary.core.settings import Settings, load_settings
 from armillary.runtime.context_window import History
@@ -50,7 +50,8 @@ def command(options: AskOptions) -> int:
             speaker = open_speaker(settings, options)
             history = History(conversation.system, conversation.turns)
             reply = speaker.ask(history, question, files, echo=not options.as_json)
-        is_kept = options.is_kept and _keep(conversation, reply)
+        with undisturbed():
+            is_kept = _keep(conversation, reply) and options.is_kept
         return _report(reply, conversation.name if is_kept else "", options)
 
 

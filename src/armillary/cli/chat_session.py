@@ -8,7 +8,7 @@ from pathlib import Path
 from armillary.cli.attachments import read_attachments, require_size
 from armillary.cli.inputs import STDIN
 from armillary.cli.output import columns, emit, say
-from armillary.cli.speaker import Reply, Speaker, SpeakerOptions, open_speaker
+from armillary.cli.speaker import Reply, Speaker, SpeakerOptions, open_speaker, undisturbed
 from armillary.core.errors import ArmillaryError, NotFoundError, UsageError
 from armillary.core.messages import Usage
 from armillary.core.settings import Settings
@@ -217,7 +217,8 @@ class Session:
         if not reply.is_worth_keeping:
             return
         try:
-            keep(reply.turn)
+            with undisturbed():
+                keep(reply.turn)
         except ConversationError as error:
             say(f"from here on this conversation is not kept: {error}")
             self.conversation.close()

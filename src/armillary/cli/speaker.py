@@ -5,9 +5,11 @@ What ``ask`` and ``chat`` share. Reads no input and writes no file.
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Stream
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -187,6 +189,17 @@ def open_speaker(settings: Settings, options: SpeakerOptions, model: str | None 
     return Speaker(generator, window, options.sampling)
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let no impatient second Ctrl-C interrupt what the first one left to do: tidying up, and keeping the answer."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        # None stands for a handler that was not set by Python, and cannot be put back.
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
 def _note_left_out(prompt: Prompt, window: Window) -> None:
     if not prompt.num_left_out:
         return
@@ -223,7 +236,8 @@ class _Answer:
         except KeyboardInterrupt:
             finished = Finished(0, "cancelled", Usage(0, self.num_tokens))
         finally:
-            events.close()
+            with undisturbed():
+                events.close()
             self.elapsed_s = time.perf_counter() - self._start_s
             if self._echo and self._text:
                 print(flush=True)
