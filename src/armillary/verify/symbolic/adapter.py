@@ -27,7 +27,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from armillary.core.errors import ValueCodecError
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import dumps, encode
 from armillary.verify.comparison import matches
@@ -153,7 +152,7 @@ def find_difference(
         return Unknown(f"{len(found.counterexamples)} differences did not come about outside of CrossHair")
     if not found.is_exhausted:
         return Unknown(_unfinished(found))
-    if len(pairs[0]) < len(runs) or len(pairs[1]) < len(runs):
+    if any(sum(seen.is_answer for seen in pair) < len(runs) for pair in pairs):
         return Unknown("a path's input could not be run outside of CrossHair")
     obstacle = (
         domain_obstacle(domains)
@@ -303,10 +302,7 @@ def _mismatch(case: _Case, witnesses: Sequence[SymbolicRun]) -> str:
 
 
 def _is_same(run: SymbolicRun, seen: Observation) -> bool:
-    try:
-        return dumps(encode(run.result)) == dumps(seen.value)
-    except ValueCodecError:
-        return False
+    return dumps(encode(run.result)) == dumps(seen.value)
 
 
 def _differ(task: TaskSpec, left: Observation, right: Observation) -> bool:

@@ -41,7 +41,6 @@ _ANNOTATIONS = (
     ast.Name, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.expr_context, ast.Attribute,
 )  # fmt: skip
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
-_SURE_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _TYPES_OF_CONSTANTS = (int, bool, str, type(None))
 _KINDS = frozenset({"int", "bool", "str", "none", "list", "tuple", "union", "choice"})
 
@@ -131,7 +130,8 @@ def _obstacles(tree: ast.AST, scope: _Scope) -> Iterator[str]:
     for node in _walk(tree):
         problem = _problem(node, parents.get(node), scope)
         if problem:
-            line = getattr(node, "lineno", None) if isinstance(tree, ast.Module) else None
+            place = node if hasattr(node, "lineno") else parents.get(node)
+            line = getattr(place, "lineno", None) if isinstance(tree, ast.Module) else None
             yield f"line {line}: {problem}" if line else problem
 
 
@@ -350,7 +350,7 @@ def _is_surely_integer(node: ast.AST, scope: _Scope) -> bool:
         is_absolute = name == "abs" and all(_is_surely_integer(item, scope) for item in node.args)
         return is_plain and (name == "len" or is_absolute)
     if isinstance(node, ast.BinOp):
-        is_closed = isinstance(node.op, _SURE_OPERATORS)
+        is_closed = isinstance(node.op, _OPERATORS)
         return is_closed and _is_surely_integer(node.left, scope) and _is_surely_integer(node.right, scope)
     return False
 
