@@ -8,12 +8,11 @@ import struct
 import pytest
 from forbidden_calls import FORBIDDEN, FORBIDDEN_WHERE_OUTER_FILES_ARE_WRITABLE
 
-from armillary.verify.sandbox.seccomp import METADATA, NEVER, Policy, assemble, jail_policy
+from armillary.verify.sandbox.seccomp import ALLOWED, METADATA, NEVER, Policy, assemble, jail_policy
 from armillary.verify.sandbox.syscalls import LAST_KNOWN, MACHINES, Machine
 
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 PID = 7
-ORDINARY_CALL = 0  # read or io_setup: on neither machine's list
 
 
 def decide(program: bytes, machine: Machine, number: int, *arguments: int, arch: int | None = None) -> int:
@@ -51,7 +50,25 @@ def program(machine: Machine) -> bytes:
 
 
 def test_an_ordinary_call_is_allowed(machine: Machine, program: bytes) -> None:
-    assert decide(program, machine, ORDINARY_CALL) == ALLOW
+    assert decide(program, machine, machine.numbers["read"]) == ALLOW
+
+
+def test_a_call_that_nobody_listed_is_not_permitted_or_does_not_exist_if_it_is_recent(machine: Machine) -> None:
+    program = assemble(jail_policy(PID, has_read_only_tree=True), machine)
+    listed = {*machine.numbers.values()}
+    unlisted = [number for number in range(LAST_KNOWN + 1) if number not in listed]
+    assert len(unlisted) > 100
+    for number in unlisted:
+        assert decide(program, machine, number) == FAIL | (errno.EPERM if number < 424 else errno.ENOSYS)
+
+
+def test_what_is_allowed_is_known_by_number_and_allowed_in_both_tiers(machine: Machine) -> None:
+    assert not {*ALLOWED} & {*NEVER, *METADATA}
+    for has_read_only_tree in (True, False):
+        program = assemble(jail_policy(PID, has_read_only_tree=has_read_only_tree), machine)
+        known = [machine.numbers[name] for name in ALLOWED if name in machine.numbers]
+        assert len(known) > 100
+        assert {decide(program, machine, number) for number in known} == {ALLOW}
 
 
 def test_every_list_is_the_one_that_was_decided() -> None:
@@ -80,7 +97,7 @@ def test_changes_of_metadata_are_allowed_where_the_outer_files_are_read_only(mac
 
 
 def test_another_calling_convention_kills(machine: Machine, program: bytes) -> None:
-    assert decide(program, machine, ORDINARY_CALL, arch=0x40000003) == KILL
+    assert decide(program, machine, machine.numbers["read"], arch=0x40000003) == KILL
 
 
 def test_the_second_convention_of_x86_kills() -> None:

@@ -22,6 +22,7 @@ def test_every_number_is_the_one_in_the_kernels_headers(name: str) -> None:
         pytest.skip("the kernel's headers are not installed")
     lines = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", HEADERS[name].read_text())
     known = {call: int(number) for call, number in reversed(lines)}
+    known.setdefault("newfstatat", known.get("fstatat", -1))  # the generic header gives it its name by another way
     ours = MACHINES[name].numbers
     assert {call: known[call] for call in ours if call in known} == {call: ours[call] for call in ours if call in known}
     assert all(number > 450 for call, number in ours.items() if call not in known)

@@ -1,7 +1,9 @@
-"""Forbid system calls with a filter in the kernel: no new process, program, network, mount, trace or kernel toy.
+"""Allow the system calls that honest programs make, with a filter in the kernel, and no other.
 
-A deny list with a ceiling: calls newer than the table do not exist for the program. Sees numbers and integer arguments
-only, never what a pointer points to; files are the business of ``landlock``.
+The list was measured on x86_64 over the honest programs of the tests and rounded off with what other versions of Python
+and of the C library call for the same purpose; aarch64's follows from it by name. Calls of recent kernels that are not
+on it do not exist for the program, so that libraries fall back to older ones; everything else is not permitted. Sees
+numbers and integer arguments only, never what a pointer points to; files are the business of ``landlock``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -51,7 +53,31 @@ _NEVER_TEXT: Final = """
 """
 
 NEVER: Final = tuple(_NEVER_TEXT.split())
-"""Calls that no program in the jail has a use for."""
+"""Calls that must fail whatever else is allowed: the ways out of a jail that are known."""
+
+_ALLOWED_TEXT: Final = """
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek
+    futex mmap munmap mprotect mremap madvise brk msync
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrandom
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack restart_syscall
+    pause alarm getitimer setitimer timerfd_create timerfd_gettime timerfd_settime
+    open openat openat2 creat close close_range dup dup2 dup3 pipe pipe2 eventfd2
+    stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2
+    getcwd chdir fchdir getdents getdents64 mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat
+    unlink unlinkat readlink readlinkat umask
+    ftruncate fallocate fadvise64 fsync fdatasync sendfile copy_file_range
+    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
+    poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    sendto recvfrom sendmsg recvmsg shutdown getsockname getpeername getsockopt setsockopt
+    getpid getppid gettid getpgid getpgrp getsid getuid geteuid getgid getegid getgroups getresuid getresgid
+    getpriority getrlimit getrusage sysinfo uname getcpu
+    sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
+    sched_rr_get_interval sched_yield set_robust_list set_tid_address rseq wait4 waitid exit exit_group
+"""
+
+ALLOWED: Final = tuple(_ALLOWED_TEXT.split())
+"""Calls with any arguments: on own memory, files, clocks and signals, on threads, and what a process asks of itself.
+The socket calls serve pairs of connected sockets: there is no other way to get a socket."""
 
 _METADATA_TEXT: Final = """
     chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown
@@ -61,6 +87,12 @@ _METADATA_TEXT: Final = """
 METADATA: Final = tuple(_METADATA_TEXT.split())
 """Changes to files that Landlock does not see; harmless where every outer mount is read-only."""
 
+_OWN_METADATA: Final = (
+    *("chmod", "fchmod", "fchmodat", "fchmodat2"),
+    *("futimesat", "truncate", "utime", "utimensat", "utimes"),
+)
+_FIRST_RECENT: Final = 424  # since Linux 5.1 the numbers go on from here on every machine
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -68,6 +100,7 @@ class Policy:
 
     Attributes:
         denied: calls that fail with EPERM.
+        allowed: unless it is None, the only other calls that are allowed.
         only: (call, index of its argument) -> the values that the argument may have.
         without: (call, value of its argument 1) -> bits that its argument 2 may not have.
         threads_only: whether ``clone`` may only make threads.
@@ -77,12 +110,14 @@ class Policy:
     only: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
     without: Mapping[tuple[str, int], int] = field(default_factory=dict)
     threads_only: bool = True
+    allowed: tuple[str, ...] | None = None
 
 
 def jail_policy(pid: int, *, has_read_only_tree: bool) -> Policy:
     """The policy of a jailed process that sees itself as ``pid``; it may signal only itself."""
     return Policy(
         denied=NEVER if has_read_only_tree else NEVER + METADATA,
+        allowed=ALLOWED + _OWN_METADATA if has_read_only_tree else ALLOWED,
         only={
             ("kill", 0): (pid,),
             ("tgkill", 0): (pid,),
@@ -117,10 +152,13 @@ def assemble(policy: Policy, machine: Machine) -> bytes:
         program += _without_bits(numbers[name], command, bits)
     for (name, index), values in policy.only.items():
         program += _only_values(numbers[name], index, values)
-    for name in policy.denied:
-        if name in numbers:
-            program += [_op(_EQUAL, numbers[name], 0, 1), _op(_RETURN, _FAIL | errno.EPERM)]
-    program.append(_op(_RETURN, _ALLOW))
+    program += _for_each(policy.denied, numbers, _FAIL | errno.EPERM)
+    if policy.allowed is None:
+        program.append(_op(_RETURN, _ALLOW))
+    else:
+        program += _for_each(policy.allowed, numbers, _ALLOW)
+        program += [_op(_AT_LEAST, _FIRST_RECENT, 0, 1), _op(_RETURN, _FAIL | errno.ENOSYS)]
+        program.append(_op(_RETURN, _FAIL | errno.EPERM))
     return b"".join(program)
 
 
@@ -156,6 +194,12 @@ def jail_program(pid: int, has_read_only_tree: bool) -> bytes:
         SandboxError: this machine has no table of numbers.
     """
     return assemble(jail_policy(pid, has_read_only_tree=has_read_only_tree), find_machine())
+
+
+def _for_each(names: Iterable[str], numbers: Mapping[str, int], verdict: int) -> Iterator[bytes]:
+    for name in names:
+        if name in numbers:
+            yield from (_op(_EQUAL, numbers[name], 0, 1), _op(_RETURN, verdict))
 
 
 def _threads_only(numbers: Mapping[str, int]) -> Iterable[bytes]:
