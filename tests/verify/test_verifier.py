@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from armillary.core.verdicts import Status, replay_form, verdict_from_json, verd
 from armillary.verify.execution import Jail
 from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
 from armillary.verify.spec_yaml import task_from_yaml
+from armillary.verify.symbolic.request import open_explorer
 from armillary.verify.verifier import MAX_REMEMBERED, CodeVerifier
 
 MERGE = task_from_yaml("""
@@ -360,3 +361,57 @@ def test_time_is_held_against_a_program_on_an_ordinary_input(verifier: CodeVerif
     verdict = verifier.verify(spec, "def f(n):\n    while n == 7: pass\n    return n")
     assert verdict.counterexample is not None
     assert verdict.counterexample.call == "f(7)"
+
+
+@pytest.fixture(scope="module")
+def prover(jail: Jail) -> Iterator[CodeVerifier]:
+    with open_explorer("B") as explorer:
+        yield CodeVerifier(jail, num_inputs=60, explorer=explorer)
+
+
+ABSOLUTE = plain(ensures=(Predicate("result >= 0"), Predicate("result in (x, -x)")))
+
+
+def test_what_holds_on_all_paths_is_proved(prover: CodeVerifier, verifier: CodeVerifier) -> None:
+    code = "def f(x):\n    return -x if x < 0 else x"
+    verdict = prover.verify(ABSOLUTE, code)
+    assert verdict.status == Status.PROVED
+    assert verdict.reason.startswith("holds on all paths; passed 60 generated inputs")
+    assert {check.level for check in verdict.checks} == {"policy", "property", "symbolic"}
+    assert verifier.verify(ABSOLUTE, code).status == Status.TESTED
+
+
+def test_a_needle_that_no_generated_input_hits_is_found_by_exploring(prover: CodeVerifier) -> None:
+    verdict = prover.verify(plain(ensures=(Predicate("result >= 0"),)), "def f(x): return -1 if x == 73193 else 0")
+    assert verdict.counterexample is not None
+    assert (verdict.status, verdict.counterexample.call) == (Status.REFUTED, "f(73193)")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"ensures": (*ABSOLUTE.ensures, Predicate("result is not None", origin="model"))},
+        {"reference": "def f(x): return abs(x)"},
+        {"temporal": (Predicate("steps < 100"),)},
+    ],
+    ids=["a model's promise", "a reference", "a bound"],
+)
+def test_what_also_rests_on_anything_else_is_only_tested(prover: CodeVerifier, more: dict[str, Any]) -> None:
+    verdict = prover.verify(replace(ABSOLUTE, **more), "def f(x):\n    return -x if x < 0 else x")
+    assert verdict.status == Status.TESTED
+
+
+def test_a_bound_on_steps_is_a_level_of_its_own(verifier: CodeVerifier) -> None:
+    spec = plain(annotation="list[int]", temporal=(Predicate("steps <= 5 * len(x) + 10"),))
+    fast = "def f(x):\n    return [item for item in x]"
+    slow = "def f(x):\n    return [item for item in x for _ in x]"
+    assert verifier.verify(spec, fast).status == Status.TESTED
+    verdict = verifier.verify(spec, slow)
+    assert verdict.counterexample is not None
+    assert (verdict.status, verdict.counterexample.check_id) == (Status.REFUTED, "temporal[0]")
+
+
+def test_a_program_with_doubts_is_not_sent_to_be_proved(prover: CodeVerifier) -> None:
+    spec = TaskSpec("p", "f", parameters=(Parameter("x", "int", "int | 0..9"),), laws=(Predicate("f(x) == x"),))
+    verdict = prover.verify(spec, "def f(x):\n    if x < 1: raise KeyError\n    return x")
+    assert (verdict.status, {check.level for check in verdict.checks}) == (Status.UNKNOWN, {"policy"})

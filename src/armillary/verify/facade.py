@@ -6,7 +6,7 @@ Needs nothing but this package, so that verification is usable without any model
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from armillary.core.errors import UsageError
@@ -15,22 +15,27 @@ from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Level, Verdict
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec import load_task, parse_task
+from armillary.verify.symbolic.request import open_explorer
 from armillary.verify.verifier import CodeVerifier
 
 SHOWN_CHARS = 60
 
 
-def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: Settings | None = None) -> Verdict:
+def verify(
+    task: TaskSpec | Path | str, code: str, *, seed: int = 0, prove: bool = False, settings: Settings | None = None
+) -> Verdict:
     """Judge source code against a task; also spelled ``armillary.verify(task, code)``.
 
     Args:
         task: a task, its file, or its text.
         code: Python source that defines the task's entry point.
         seed: of the generated inputs.
+        prove: also look for proofs that properties hold on all paths; some ten seconds for each.
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
-        UsageError: an argument has another type, the task is empty, or the seed is below 0.
+        UsageError: an argument has another type, the task is empty, or the seed is below 0; or CrossHair is to prove
+            and is not installed.
         NotFoundError: the task's file does not exist.
         TaskFormatError: what is there is no task.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
@@ -38,7 +43,7 @@ def verify(task: TaskSpec | Path | str, code: str, *, seed: int = 0, settings: S
     spec = as_task(task)
     require_type(code, (str,), "the code must be source text")
     require_seed(seed)
-    with verifier_for(settings or load_settings()) as verifier:
+    with verifier_for(settings or load_settings(), prove=prove) as verifier:
         return verifier.verify(spec, code, seed=seed)
 
 
@@ -88,18 +93,25 @@ def require_seed(seed: object) -> None:
 
 
 @contextmanager
-def verifier_for(settings: Settings, *, on_level: Callable[[Level], None] | None = None) -> Iterator[CodeVerifier]:
+def verifier_for(
+    settings: Settings, *, prove: bool = False, on_level: Callable[[Level], None] | None = None
+) -> Iterator[CodeVerifier]:
     """A verifier in a jail no weaker than the settings allow; the jail ends with the block.
 
     Args:
         settings: name the weakest jail that will do.
+        prove: whether it also looks for proofs.
         on_level: told each level of the ladder as it is begun.
 
     Raises:
         SandboxError: this machine cannot offer such a jail.
+        UsageError: CrossHair is to prove and is not installed.
     """
-    with Sandbox(settings["sandbox.minimum_tier"]) as jail:
-        verifier = CodeVerifier(jail, on_level=on_level)
+    tier = settings["sandbox.minimum_tier"]
+    with ExitStack() as jails:
+        jail = jails.enter_context(Sandbox(tier))
+        explorer = jails.enter_context(open_explorer(tier)) if prove else None
+        verifier = CodeVerifier(jail, explorer=explorer, on_level=on_level)
         # Asked now, so that a machine that is too weak is told before a model works for nothing.
         assert verifier.sandbox_tier
         yield verifier

@@ -1,8 +1,8 @@
-"""Climb the ladder of evidence for one answer: policy, examples, properties, reference; stop at the first refutation.
+"""Climb the ladder of evidence for one answer: policy, examples, properties, reference, bounds on steps, proofs.
 
-Never says ``PROVED``. Code is refuted by the policy, which reads its text and runs nothing, or by something that
-happened twice, the second time in a process of its own; what does not happen again makes the verdict ``UNKNOWN``. So
-does a promise that could not be judged on enough of the inputs of which it speaks.
+Stops at the first refutation. Code is refuted by the policy, which reads its text and runs nothing, or by something
+that happened twice, the second time in a process of its own; what does not happen again makes the verdict ``UNKNOWN``.
+So does a promise that could not be judged on enough of the inputs of which it speaks. Only what a user wrote is proved.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from armillary.verify.policy import check_policy
 from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
 from armillary.verify.suspicion import find_contradiction
+from armillary.verify.symbolic.adapter import Jails
+from armillary.verify.symbolic.level import judge_symbolic
+from armillary.verify.temporal_level import TemporalOracle, temporal_inputs
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -48,6 +51,7 @@ class Climb:
         stop: set when the climb is over, with the reason in ``reason``.
         notes: what could not be tested, and why.
         doubts: user's promises that were judged on too few inputs; with any, nothing is accepted.
+        proved: ids of promises that hold on all paths.
     """
 
     checks: tuple[Check, ...] = ()
@@ -56,6 +60,7 @@ class Climb:
     counterexample: Counterexample | None = None
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    proved: frozenset[str] = frozenset()
     has_run: bool = False
 
 
@@ -73,13 +78,20 @@ class CodeVerifier:
     Args:
         sandbox: runs the code; a ``sandbox.client.Sandbox``.
         num_inputs: generated inputs that each answer must survive, if the task has properties or a reference.
+        explorer: a jail that can import CrossHair (``symbolic.request.open_explorer``); without it nothing is proved.
         on_level: told each level as it is begun; the live view.
     """
 
     def __init__(
-        self, sandbox: Jail, *, num_inputs: int = NUM_INPUTS, on_level: Callable[[Level], None] | None = None
+        self,
+        sandbox: Jail,
+        *,
+        num_inputs: int = NUM_INPUTS,
+        explorer: Jail | None = None,
+        on_level: Callable[[Level], None] | None = None,
     ) -> None:
         self._jail = sandbox
+        self._explorer = explorer
         self._num_inputs = num_inputs
         self._on_level = on_level
         self._memory = _Memory()
@@ -139,7 +151,14 @@ class CodeVerifier:
         if suspicion:
             return Climb(stop=Status.SPEC_SUSPECT, reason=suspicion)
         climb = self._check_policy(task, code, seed)
-        for level in (self._check_examples, self._check_properties, self._check_reference):
+        levels = (
+            self._check_examples,
+            self._check_properties,
+            self._check_reference,
+            self._check_bounds,
+            self._prove,
+        )
+        for level in levels:
             if climb.stop is None:
                 climb = level(task, code, seed, climb)
         return climb
@@ -183,6 +202,23 @@ class CodeVerifier:
             return climb
         return self._search(task, DifferentialOracle(task, self._jail, code, seed=seed), seed, climb)
 
+    def _check_bounds(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
+        if not task.temporal:
+            return climb
+        return self._search(task, TemporalOracle(task, self._jail, code, seed=seed), seed, climb)
+
+    def _prove(self, task: TaskSpec, code: str, seed: int, climb: Climb) -> Climb:
+        if self._explorer is None or climb.doubts or not (task.ensures or task.laws):
+            return climb
+        self._tell("symbolic")
+        tested = [check.id for check in climb.checks if check.passed]
+        found = judge_symbolic(Jails(self._jail, self._explorer), task, code, tested=tested, seed=seed)
+        climb = replace(climb, checks=climb.checks + found.checks, notes=climb.notes + found.notes, proved=found.proved)
+        if found.counterexample is None:
+            return climb
+        reason = f"breaks {found.counterexample.check_id}"
+        return replace(climb, stop=Status.REFUTED, reason=reason, counterexample=found.counterexample)
+
     def _search(self, task: TaskSpec, oracle: Oracle, seed: int, climb: Climb) -> Climb:
         level = oracle.promises[0].level
         self._tell(level)
@@ -190,6 +226,8 @@ class CodeVerifier:
             note = f"no {level} test: a parameter has neither type nor domain nor example"
             return replace(climb, notes=(*climb.notes, note))
         inputs = self._inputs(task, self._num_inputs, seed)
+        if level == "temporal":
+            inputs = temporal_inputs(task, Contract(task, self._jail), count=self._num_inputs, seed=seed)
         if not inputs:
             silent = unanswered_requirement(task, Contract(task, self._jail), seed=seed)
             if silent:
@@ -287,7 +325,10 @@ def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     if num_inputs:
         with_examples = f"{examples} and " if num_examples else ""
         inputs = f"{num_inputs} generated input{'s' * (num_inputs != 1)}"
-        return Status.TESTED, f"passed {with_examples}{inputs} (seed {seed}){notes}"
+        passed = f"passed {with_examples}{inputs} (seed {seed}){notes}"
+        if _is_proved(task, climb):
+            return Status.PROVED, f"holds on all paths; {passed}"
+        return Status.TESTED, passed
     if num_examples:
         return Status.EXAMPLES_PASS, f"passed {examples}, nothing else was tested{notes}"
     if not task.has_hard_evidence:
@@ -295,9 +336,20 @@ def _conclusion(task: TaskSpec, climb: Climb, seed: int) -> tuple[Status, str]:
     return Status.UNKNOWN, f"nothing could be tested{notes}" if notes else "only examples that a model wrote were tried"
 
 
+def _is_proved(task: TaskSpec, climb: Climb) -> bool:
+    """Whether everything that the task promises, and the user wrote, holds on all paths."""
+    promised = [
+        (f"{kind}[{index}]", item)
+        for kind, items in (("ensures", task.ensures), ("laws", task.laws))
+        for index, item in enumerate(items)
+    ]
+    is_all = not (task.raises or task.reference or task.temporal)
+    return is_all and all(name in climb.proved and item.origin == "user" for name, item in promised)
+
+
 def _num_inputs(checks: Sequence[Check]) -> int:
     """Generated inputs that each promise was judged on; a clause of ``raises`` speaks of few, so others count first."""
-    searched = [check for check in checks if check.level != "examples"]
+    searched = [check for check in checks if check.level not in ("examples", "symbolic")]
     general = [check for check in searched if not check.id.startswith("raises")]
     return min((check.num_inputs for check in general or searched), default=0)
 
