@@ -25,6 +25,7 @@ from armillary.bench.attack_table import (
     run_cheats,
     run_controls,
     run_honest,
+    run_single_layers,
 )
 from armillary.bench.attacks import ATTACKS
 from armillary.bench.cheats import CHEATS
@@ -39,6 +40,7 @@ class Results:
 
     attacks: Sequence[AttackRow]
     controls: Sequence[ControlRow]
+    singles: Sequence[ControlRow]
     honest: Sequence[HonestRow]
     cheats: Sequence[CheatRow]
 
@@ -53,6 +55,7 @@ def measure() -> Results:
     return Results(
         attacks=[*run_attacks("A"), *run_attacks("B")],
         controls=run_controls(),
+        singles=run_single_layers(),
         honest=[*run_honest("A"), *run_honest("B")],
         cheats=run_cheats(),
     )
@@ -63,6 +66,12 @@ def expected(cheats: Sequence[CheatRow]) -> Results:
     return Results(
         attacks=[AttackRow(item.name, tier, item.layers, True, 0) for tier in ("A", "B") for item in ATTACKS],
         controls=[ControlRow(item.name, item.layers, not item.no_control or None, item.no_control) for item in ATTACKS],
+        singles=[
+            ControlRow(item.name, item.layers, False)
+            for item in ATTACKS
+            if len(item.layers) > 1 and not item.no_control
+            for _ in item.layers
+        ],
         honest=[
             HonestRow(item.name, tier, True)
             for tier in ("A", "B")
@@ -80,7 +89,8 @@ def render_attacks(results: Results) -> str:
     lines = [
         f"{len(ATTACKS)} attacks: {sum(stopped[item.name, 'A'] for item in ATTACKS)} are stopped in tier A and "
         f"{sum(stopped[item.name, 'B'] for item in ATTACKS)} in tier B. With the layers that stop them left out "
-        f"{num_shown} succeed; {sum(row.has_succeeded is None for row in results.controls)} were not tried so.",
+        f"{num_shown} succeed; {sum(row.has_succeeded is None for row in results.controls)} were not tried so. "
+        f"Where several layers are named, one of them was left on and the others out: {_singles_words(results)}",
         "",
         *_table(("layer", "attacks that it stops alone", "attacks that it helps to stop"), _layer_cells()),
         "",
@@ -96,6 +106,16 @@ def render_attacks(results: Results) -> str:
     ]
     head = ("the attack", "any of these stops it", "tier A", "tier B", "without them")
     return "\n".join([*lines, *_table(head, cells)])
+
+
+def _singles_words(results: Results) -> str:
+    failed = [
+        f"{_words(row.name)} without {', '.join(row.layers)}"
+        for row in results.singles
+        if row.has_succeeded or row.reason
+    ]
+    text = f"{len(results.singles) - len(failed)} of {len(results.singles)} such tries were stopped"
+    return f"{text}, all but **{'; '.join(failed)}**." if failed else f"{text}."
 
 
 def _layer_cells() -> Iterable[tuple[str, ...]]:

@@ -79,6 +79,7 @@ def test_failures_are_set_in_bold() -> None:
     results = attack_tables.Results(
         attacks=[attack_table.AttackRow(item.name, tier, item.layers, False, 0) for item in ATTACKS for tier in "AB"],
         controls=[attack_table.ControlRow("forks", ("seccomp",), False, "it said no")],
+        singles=[attack_table.ControlRow("forks", ("seccomp",), has_succeeded) for has_succeeded in (True, False)],
         honest=[attack_table.HonestRow("computes", "A", False)],
         cheats=[SHOWS_ROWS],
     )
@@ -86,6 +87,7 @@ def test_failures_are_set_in_bold() -> None:
     results.attacks.append(attack_table.AttackRow("forks", "B", ("seccomp",), True, 3))
     attacks = attack_tables.render_attacks(results)
     assert "| forks | seccomp | **ESCAPED** | **ESCAPED** | **fails** it said no |" in attacks
+    assert "1 of 2 such tries were stopped, all but **forks without seccomp**." in attacks
     assert "| computes | **BROKEN** |" in attack_tables.render_honest(results)
     assert "**deceives law, ensures**" in attack_tables.render_cheats(results)
 
@@ -112,6 +114,12 @@ def test_a_control_shows_what_the_missing_layer_lets_through(tmp_path: Path) -> 
         ("is_not_tried", None, "it would hurt"),
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_of_several_layers_does_where_it_is_the_right_one(tmp_path: Path) -> None:
+    attack = Attack("forks", FORKS.text, ("seccomp", "landlock"))
+    rows = attack_table.run_single_layers((attack, HARMLESS), beside=tmp_path)
+    assert [(row.layers, row.has_succeeded) for row in rows] == [(("landlock",), False), (("seccomp",), True)]
 
 
 def test_a_group_of_which_nothing_can_be_tried_builds_no_jail(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -65,9 +66,10 @@ class AttackRow:
 
 @dataclass(frozen=True, slots=True)
 class ControlRow:
-    """What one attack came to with the layers that stop it left out.
+    """What one attack came to with some layers left out.
 
     Attributes:
+        layers: those that were left out.
         has_succeeded: None when it was not tried.
         reason: why it was not tried, or what the weak jail said.
     """
@@ -188,15 +190,27 @@ def _attack(attack: Attack, tier: str, world: World, jail: Jail) -> AttackRow:
 
 def run_controls(attacks: Sequence[Attack] = ATTACKS, *, beside: Path | None = None) -> list[ControlRow]:
     """Try every attack where the layers that stop it are left out; it should succeed."""
-    rows: dict[str, ControlRow] = {}
-    with outer_world(beside) as world:
-        for layers in dict.fromkeys(attack.layers for attack in attacks):
-            group = [attack for attack in attacks if attack.layers == layers]
-            untried = {attack.name: why for attack in group if (why := reason_against(attack))}
-            rows |= {name: ControlRow(name, layers, None, why) for name, why in untried.items()}
-            tried = [attack for attack in group if attack.name not in untried]
-            rows |= {row.name: row for row in _control(layers, tried, world)}
-    return [rows[attack.name] for attack in attacks]
+    untried = {attack.name: why for attack in attacks if (why := reason_against(attack))}
+    tries = [(attack, attack.layers) for attack in attacks if attack.name not in untried]
+    tried = {row.name: row for row in _try_without(tries, beside)}
+    return [
+        tried.get(attack.name) or ControlRow(attack.name, attack.layers, None, untried[attack.name])
+        for attack in attacks
+    ]
+
+
+def run_single_layers(attacks: Sequence[Attack] = ATTACKS, *, beside: Path | None = None) -> list[ControlRow]:
+    """Try every attack that several layers stop with all of these but one left out, each in its turn; it should fail.
+
+    A row's ``layers`` are those that were left out.
+    """
+    tries = [
+        (attack, tuple(layer for layer in attack.layers if layer != kept))
+        for attack in attacks
+        if len(attack.layers) > 1 and not attack.no_control
+        for kept in attack.layers
+    ]
+    return list(_try_without(tries, beside))
 
 
 def reason_against(attack: Attack) -> str:
@@ -208,26 +222,28 @@ def reason_against(attack: Attack) -> str:
     return ""
 
 
-def _control(layers: tuple[str, ...], attacks: Sequence[Attack], world: World) -> Iterator[ControlRow]:
-    if not attacks:
-        return
-    folder = world.folder / "private"
-    folder.mkdir()
-    if EVERYTHING in layers:
-        yield from (_try_in(attack, world, lambda text: run_bare(text, folder)) for attack in attacks)
-    else:
-        with WeakJail(layers, folder, world.canary) as jail:
-            yield from (_try_in(attack, world, jail.run) for attack in attacks)
-    shutil.rmtree(folder)
+def _try_without(tries: Sequence[tuple[Attack, tuple[str, ...]]], beside: Path | None) -> Iterator[ControlRow]:
+    """Each attack with the layers beside it left out; those with the same ones share a jail."""
+    with outer_world(beside) as world:
+        folder = world.folder / "private"
+        for removed in dict.fromkeys(layers for _, layers in tries):
+            attacks = [attack for attack, layers in tries if layers == removed]
+            folder.mkdir()
+            if EVERYTHING in removed:
+                yield from [_try_in(attack, removed, world, partial(run_bare, folder=folder)) for attack in attacks]
+            else:
+                with WeakJail(removed, folder, world.canary) as jail:
+                    yield from [_try_in(attack, removed, world, jail.run) for attack in attacks]
+            shutil.rmtree(folder)
 
 
-def _try_in(attack: Attack, world: World, run: Callable[[str], str]) -> ControlRow:
+def _try_in(attack: Attack, removed: tuple[str, ...], world: World, run: Callable[[str], str]) -> ControlRow:
     world.renew()
     try:
         printed = run(world.aim(attack.program))
     except SandboxError as error:
-        return ControlRow(attack.name, attack.layers, False, str(error))
-    return ControlRow(attack.name, attack.layers, world.has_succeeded(attack, printed))
+        return ControlRow(attack.name, removed, False, str(error))
+    return ControlRow(attack.name, removed, world.has_succeeded(attack, printed))
 
 
 def run_honest(tier: Literal["A", "B"], programs: Sequence[Honest] = HONEST) -> list[HonestRow]:

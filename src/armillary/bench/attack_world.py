@@ -115,8 +115,9 @@ def outer_world(beside: Path | None = None) -> Iterator[World]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(dir=beside or Path.cwd())))
         port = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        unique = f"armillary-{os.getpid()}-{folder.name}"
         abstract, named = (stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2))
-        abstract.bind(f"\0armillary-{os.getpid()}")
+        abstract.bind(f"\0{unique}")
         named.bind(str(folder / "socket"))
         for listener in (abstract, named):
             listener.listen()
@@ -132,12 +133,12 @@ def outer_world(beside: Path | None = None) -> Iterator[World]:
             "home": str(Path.home()),
             "parent": str(os.getpid()),
             "port": str(port.getsockname()[1]),
-            "abstract": f"armillary-{os.getpid()}",
+            "abstract": unique,
             "socket": str(folder / "socket"),
             "terminal": os.ttyname(terminal),
             "site": next(path for path in sys.path if path.endswith("site-packages")),
         }
-        world = World(folder, Path(f"/dev/shm/armillary-{os.getpid()}"), others)  # noqa: S108 - gone with the world
+        world = World(folder, Path("/dev/shm", unique), others)  # noqa: S108 - gone with the world
         stack.callback(world.close)
         yield world
 

@@ -38,7 +38,7 @@ RESOURCE_ATTACKS: Final = (
         room = ctypes.create_string_buffer(4096)
         print("ESCAPED" if ctypes.CDLL(None).mlock(room, 4096) == 0 else "")
         """,
-        ("limits",),
+        ("limits", "seccomp"),
     ),
     Attack(
         "allows_itself_a_deeper_stack",

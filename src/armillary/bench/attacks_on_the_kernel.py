@@ -73,7 +73,7 @@ KERNEL_ATTACKS: Final = (
     Attack(
         "becomes_another_user",
         'import os; os.setuid(1); print("ESCAPED")',
-        ("namespaces", "privileges"),
+        _HOST_RIGHTS,
     ),
     Attack(
         "takes_its_capabilities_back",
@@ -84,7 +84,7 @@ KERNEL_ATTACKS: Final = (
         wanted = struct.pack("=6I", 1 << 21, 1 << 21, 0, 0, 0, 0)
         print("ESCAPED" if ctypes.CDLL(None).syscall(number, header, wanted) == 0 else "")
         """,
-        ("privileges",),
+        ("privileges", "seccomp"),
     ),
     Attack(
         "renames_the_machine",

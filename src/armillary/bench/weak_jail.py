@@ -38,6 +38,8 @@ _BARE_S: Final = 20.0
 class WeakJail:
     """The sandbox without some of its layers; each run is a child of one zygote.
 
+    While one is made, no other thread may start a sandbox: it would get the same weak zygote.
+
     Args:
         removed: names of layers.
         folder: existing and empty; takes what programs may write.
