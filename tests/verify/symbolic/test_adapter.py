@@ -242,6 +242,13 @@ def test_parameters_that_only_examples_show_are_not_asked_about(jails: Jails) ->
     assert check(jails, task).reason == "the task names no parameters"
 
 
+def test_a_law_is_not_proved_where_a_side_of_it_raises(jails: Jails, make_task: MakeTask) -> None:
+    code = "def f(x):\n    if x == 3: raise ValueError\n    return x"
+    result = check(jails, make_task("int", law="f(x) == x"), code)
+    assert result.status == "unknown"
+    assert result.notes[0].endswith("counterexamples of CrossHair's did not come about when they were run (ValueError)")
+
+
 def test_a_condition_that_raises_is_not_proved_over(jails: Jails, make_task: MakeTask) -> None:
     task = make_task("int | 0..9", ensures="result == x", requires="10 // x > 2")
     result = check(jails, task)
@@ -256,6 +263,8 @@ def test_a_condition_that_raises_is_not_proved_over(jails: Jails, make_task: Mak
         ("def f(x): return 1 // x", "def f(x): return 1 // x if x else 0", (0,)),
         ("def f(x): return 1 // x", "def f(x):\n    if x == 0: raise ValueError\n    return 1 // x", (0,)),
         ("def f(x): return [x]", "def f(x): return (x,)", None),
+        ("def f(x): return ([x], {1: x > 0})", "def f(x): return ([x], {1: 1 if x > 0 else 0})", None),
+        ("def f(x): return {1: x}", "def f(x): return {2: x}", None),
     ],
 )
 def test_an_input_that_tells_two_programs_apart_is_found(
@@ -269,6 +278,10 @@ def test_an_input_that_tells_two_programs_apart_is_found(
 
 def test_programs_that_are_the_same_on_every_path_are_proved_the_same(jails: Jails, make_task: MakeTask) -> None:
     left, right = "def f(x): return x * 2", "def f(x): return x + x"
+    listed = find_difference(
+        jails, make_task(), "def f(x): return {1: [x]}", "def f(x): return {1: [x][:]}", budget=QUICK
+    )
+    assert listed == Same(True, "the same on all 1 paths")
     assert find_difference(jails, make_task(), left, right, budget=QUICK) == Same(True, "the same on all 1 paths")
     halved = find_difference(jails, make_task(requires="x > 0"), left, right + "\nimport math", budget=QUICK)
     assert halved == Same(False, "the same on all 2 paths; no proof: line 2: the module math")

@@ -75,7 +75,7 @@ def compare(request: dict[str, Any]) -> dict[str, Any]:
         (left, left_error), (right, right_error) = _attempt(functions[0], arguments), _attempt(functions[1], others)
         if left_error != right_error:
             return "broken", None
-        return "held" if left_error or (type(left) is type(right) and left == right) else "broken", left
+        return "held" if left_error or _is_same(left, right) else "broken", left
 
     return _explore(request, run)
 
@@ -291,6 +291,17 @@ def _fits(shape: Shape, value: Any) -> bool:
 def _class_of(shape: Shape) -> Any:
     found = _type_of(shape)
     return getattr(found, "__origin__", None) or found
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """Whether two values are equal and of the same types through and through: ``True`` is not ``1``."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(_is_same, left, right))
+    if isinstance(left, dict):
+        return len(left) == len(right) and all(key in right and _is_same(left[key], right[key]) for key in left)
+    return bool(left == right)
 
 
 def _is_plain(value: Any) -> bool:
