@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from armillary.verify.domains import Domain
 from armillary.verify.source import SourceError, parse_expression, parse_module
+from armillary.verify.symbolic.scope import OPERATORS, Scope, is_small_factor, is_surely_integer, make_scope
 
 MAX_EXPONENT = 8
-MAX_FACTOR = 1000
 MAX_BUILT_LENGTH = 8
 
 _FUNCTIONS = frozenset({
@@ -40,28 +39,8 @@ _NODES = (
 _ANNOTATIONS = (
     ast.Name, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.expr_context, ast.Attribute,
 )  # fmt: skip
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
 _TYPES_OF_CONSTANTS = (int, bool, str, type(None))
 _KINDS = frozenset({"int", "bool", "str", "none", "list", "tuple", "union", "choice"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What is known while one text is looked through.
-
-    Attributes:
-        names: what is bound in it, or given to it.
-        integers: names that are integers wherever they are read.
-        small_integers: those of them that are small.
-        has_small_integers: whether every integer among the inputs is small.
-        has_texts: whether a text is among the inputs.
-    """
-
-    names: frozenset[str]
-    integers: frozenset[str]
-    small_integers: frozenset[str]
-    has_small_integers: bool
-    has_texts: bool
 
 
 def domain_obstacle(domains: Sequence[Domain]) -> str:
@@ -103,7 +82,7 @@ def code_obstacle(code: str, entry_point: str, domains: Sequence[Domain]) -> str
     parameters = [item.arg for item in entries[0].args.posonlyargs + entries[0].args.args]
     known = dict(zip(parameters, domains, strict=False))
     num_bindings = _num_bindings(tree)
-    scope = _scope(bound, {name: item for name, item in known.items() if num_bindings[name] == 1}, domains)
+    scope = make_scope(bound, {name: item for name, item in known.items() if num_bindings[name] == 1}, domains)
     return next(_obstacles(tree, scope), "")
 
 
@@ -115,17 +94,11 @@ def predicate_obstacle(text: str, names: Sequence[str], domains: Sequence[Domain
     tree = parse_expression(text)
     stored = _bound_names(tree)
     known = {name: item for name, item in zip(names, domains, strict=False) if name not in stored}
-    scope = _scope({*names, *others, *stored}, known, domains)
+    scope = make_scope({*names, *others, *stored}, known, domains)
     return next(_obstacles(tree, scope), "")
 
 
-def _scope(names: Iterable[str], known: Mapping[str, Domain], domains: Sequence[Domain]) -> _Scope:
-    integers = frozenset(name for name, domain in known.items() if _is_integer(domain))
-    small = frozenset(name for name in integers if _are_small([known[name]]))
-    return _Scope(frozenset(names), integers, small, _are_small(domains), _have_texts(domains))
-
-
-def _obstacles(tree: ast.AST, scope: _Scope) -> Iterator[str]:
+def _obstacles(tree: ast.AST, scope: Scope) -> Iterator[str]:
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in _walk(tree):
         problem = _problem(node, parents.get(node), scope)
@@ -161,11 +134,11 @@ def _is_plain_annotation(node: ast.AST) -> bool:
     )
 
 
-def _problem(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _problem(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     if not isinstance(node, _NODES):
         return f"{type(node).__name__}, which is not modelled well enough"
     if isinstance(node, ast.operator):
-        return "" if isinstance(node, _OPERATORS) else f"the operator {type(node).__name__}"
+        return "" if isinstance(node, OPERATORS) else f"the operator {type(node).__name__}"
     if not all(map(_is_plain_annotation, _annotations(node))):
         return "an annotation that does more than to name a type"
     for kind, look in _LOOKS.items():
@@ -174,19 +147,19 @@ def _problem(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
     return ""
 
 
-def _look_at_function(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_function(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.FunctionDef)
     return f"a decorator of {node.name}" if node.decorator_list else ""
 
 
-def _look_at_arguments(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_arguments(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.arguments)
     defaults = [*node.defaults, *(item for item in node.kw_defaults if item is not None)]
     is_fixed = all(isinstance(item, ast.Constant) or _is_negative_constant(item) for item in defaults)
     return "" if is_fixed else "a default value that may keep state between calls"
 
 
-def _look_at_import(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_import(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     if isinstance(node, ast.ImportFrom):
         names = [node.module or ""]
     else:
@@ -195,19 +168,19 @@ def _look_at_import(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str
     return "".join(f"the module {name}" for name in names if name not in _MODULES)
 
 
-def _look_at_try(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_try(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Try)
     return "a finally clause" if node.finalbody else ""
 
 
-def _look_at_handler(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_handler(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.ExceptHandler)
     kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
     is_narrow = all(isinstance(item, ast.Name) and item.id in _ERRORS for item in kinds)
     return "" if is_narrow else f"a handler of other exceptions than {', '.join(sorted(_ERRORS))}"
 
 
-def _look_at_name(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_name(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Name)
     name = node.id
     if name == "isinstance":
@@ -220,7 +193,7 @@ def _look_at_name(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
     return "" if is_known else f"the name {name}"
 
 
-def _look_at_call(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_call(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Call)
     if not isinstance(node.func, ast.Name):
         return ""
@@ -233,12 +206,12 @@ def _look_at_call(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
     return ""
 
 
-def _look_at_set(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_set(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.expr)
     return "" if _is_orderless(node, parent) else "the order of a set"
 
 
-def _look_at_constant(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_constant(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Constant)
     if type(node.value) not in _TYPES_OF_CONSTANTS:
         return f"a value of type {type(node.value).__name__}"
@@ -246,18 +219,18 @@ def _look_at_constant(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> s
     return "a text with %, which may be a template" if is_template else ""
 
 
-def _look_at_attribute(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_attribute(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Attribute)
     if node.attr not in _METHODS or not (isinstance(parent, ast.Call) and parent.func is node):
         return f"the attribute .{node.attr}"
     # A place beyond what memory has is another error for Python than one beyond the end.
     has_place = node.attr in ("insert", "pop") and not scope.has_small_integers and parent.args
     return (
-        f".{node.attr} at a place that is computed" if has_place and not _is_small_factor(parent.args[0], scope) else ""
+        f".{node.attr} at a place that is computed" if has_place and not is_small_factor(parent.args[0], scope) else ""
     )
 
 
-def _look_at_comparison(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_comparison(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.Compare)
     for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
         has_none = any(isinstance(item, ast.Constant) and item.value is None for item in (left, right))
@@ -266,17 +239,17 @@ def _look_at_comparison(node: ast.AST, parent: ast.AST | None, scope: _Scope) ->
     return ""
 
 
-def _look_at_operation(node: ast.AST, parent: ast.AST | None, scope: _Scope) -> str:
+def _look_at_operation(node: ast.AST, parent: ast.AST | None, scope: Scope) -> str:
     assert isinstance(node, ast.BinOp | ast.AugAssign)
     left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
     if isinstance(node.op, ast.Pow):
         is_small = isinstance(right, ast.Constant) and type(right.value) is int and 0 <= right.value <= MAX_EXPONENT
         return "" if is_small else f"a power with another exponent than a number up to {MAX_EXPONENT}"
-    if isinstance(node.op, ast.Mod) and scope.has_texts and not _is_surely_integer(left, scope):
+    if isinstance(node.op, ast.Mod) and scope.has_texts and not is_surely_integer(left, scope):
         return "the operator %, which may fill in a template"
     if isinstance(node.op, ast.Mult) and not scope.has_small_integers:
-        is_bounded = any(_is_small_factor(item, scope) for item in (left, right))
-        is_number = all(_is_surely_integer(item, scope) for item in (left, right))
+        is_bounded = any(is_small_factor(item, scope) for item in (left, right))
+        is_number = all(is_surely_integer(item, scope) for item in (left, right))
         return "" if is_bounded or is_number else "a product that may be a sequence of any length"
     return ""
 
@@ -327,57 +300,6 @@ def _is_orderless(node: ast.expr, parent: ast.AST | None) -> bool:
         return True
     is_measured = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
     return is_measured and isinstance(parent, ast.Call) and node in parent.args
-
-
-def _is_small_factor(node: ast.AST, scope: _Scope) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        node = node.operand
-    if isinstance(node, ast.Name):
-        return node.id in scope.small_integers
-    return isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) <= MAX_FACTOR
-
-
-def _is_surely_integer(node: ast.AST, scope: _Scope) -> bool:
-    if isinstance(node, ast.Constant):
-        return type(node.value) is int
-    if isinstance(node, ast.Name):
-        return node.id in scope.integers
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub | ast.UAdd) and _is_surely_integer(node.operand, scope)
-    if isinstance(node, ast.Call):
-        is_plain = isinstance(node.func, ast.Name) and not node.keywords
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        is_absolute = name == "abs" and all(_is_surely_integer(item, scope) for item in node.args)
-        return is_plain and (name == "len" or is_absolute)
-    if isinstance(node, ast.BinOp):
-        is_closed = isinstance(node.op, _OPERATORS)
-        return is_closed and _is_surely_integer(node.left, scope) and _is_surely_integer(node.right, scope)
-    return False
-
-
-def _is_integer(domain: Domain) -> bool:
-    if domain.kind == "union":
-        return all(map(_is_integer, domain.items))
-    if domain.kind == "choice":
-        return all(type(item) in (int, bool) for item in domain.choices)
-    return domain.kind in ("int", "bool")
-
-
-def _are_small(domains: Sequence[Domain]) -> bool:
-    return all(_is_small(item) and _are_small(item.items) for item in domains)
-
-
-def _is_small(domain: Domain) -> bool:
-    if domain.kind == "choice":
-        return all(type(item) is not int or abs(item) <= MAX_FACTOR for item in domain.choices)
-    if domain.kind != "int":
-        return True
-    return domain.low is not None and domain.high is not None and max(-domain.low, domain.high) <= MAX_FACTOR
-
-
-def _have_texts(domains: Sequence[Domain]) -> bool:
-    is_text = any(item.kind == "str" or any(isinstance(value, str) for value in item.choices) for item in domains)
-    return is_text or any(_have_texts(item.items) for item in domains)
 
 
 def _imported_names(tree: ast.AST) -> set[str]:
