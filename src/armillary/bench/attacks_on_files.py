@@ -165,7 +165,7 @@ FILE_ATTACKS: Final = (
     Attack(
         "fills_the_disk_with_empty_files",
         """
-        for number in range(2000):
+        for number in range(1100):
             open(f"file{number}", "w").close()
         print("ESCAPED")
         """,

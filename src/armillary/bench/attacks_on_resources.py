@@ -96,7 +96,7 @@ RESOURCE_ATTACKS: Final = (
         """
         import signal, time
         signal.setitimer(signal.ITIMER_REAL, 0)
-        time.sleep(1.4)
+        time.sleep(2.5)
         print("ESCAPED")
         """,
         ("wall clock",),

@@ -25,7 +25,7 @@ from armillary.verify.sandbox.outcomes import Limits, Tier
 from armillary.verify.sandbox.wire import job_to_bytes, make_job, read_report
 
 SMALL: Final = Limits(
-    wall_s=1.0, cpu_s=1, call_cpu_s=1.0, memory_bytes=256 << 20, output_bytes=64 << 10, disk_bytes=4 << 20
+    wall_s=2.0, cpu_s=1, call_cpu_s=1.0, memory_bytes=256 << 20, output_bytes=64 << 10, disk_bytes=4 << 20
 )
 """What attacks are held to here, so that trying to break a limit is cheap."""
 
