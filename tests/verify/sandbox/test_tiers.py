@@ -13,7 +13,7 @@ from attack_world import outer_world
 from other_machine import on_a_machine_without
 
 from armillary.verify.sandbox import tiers
-from armillary.verify.sandbox.jail import LAYERS
+from armillary.verify.sandbox.jail import LAYERS, LOST_IN_TIER_B
 from armillary.verify.sandbox.link import RawRun
 from armillary.verify.sandbox.outcomes import Layer, Limits
 
@@ -78,6 +78,25 @@ def test_without_namespaces_tier_b_runs_when_it_is_enough_and_says_so() -> None:
     found = on_a_machine_without("unshare", "B")
     assert (found["stdout"], found["tier"]) == ("ran\n", "B")
     assert found["layers"] == dict.fromkeys(("namespaces",), False) | dict.fromkeys((*LAYERS["B"], tiers.TRIAL), True)
+
+
+def test_what_tier_b_lacks_is_told_with_the_layers() -> None:
+    detail = on_a_machine_without("unshare", "B")["details"][tiers.TRIAL]
+    assert detail.startswith("tier B holds; no folder to write in")
+    assert all(loss in detail for loss in LOST_IN_TIER_B)
+
+
+def test_in_tier_b_a_program_learns_of_processes_but_not_about_them() -> None:
+    program = f"""
+import os
+print(os.path.exists("/proc/{os.getpid()}"))
+attempts = [lambda: os.listdir("/proc")]
+attempts += [lambda path=path: open(path) for path in ("/proc/{os.getpid()}/cmdline", "/proc/self/environ")]
+for attempt in attempts:
+    try: attempt()
+    except PermissionError: print("refused")
+"""
+    assert on_a_machine_without("unshare", "B", program)["stdout"].split() == ["True", *["refused"] * 3]
 
 
 @pytest.mark.parametrize("call", ["mount", "mount_setattr"])

@@ -1,7 +1,8 @@
 """The order in which a forked child locks itself in, and what it reports. Runs no foreign code.
 
 Each step closes what the next ones no longer need, so the order matters: namespaces while `/proc` is there, mounts
-while capabilities are there, files before system calls, since Landlock itself is a system call.
+while capabilities are there, files before system calls, since Landlock itself is a system call. Tier B needs neither
+root nor namespaces; ``LOST_IN_TIER_B`` says what it lacks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ LAYERS: Final[dict[Tier, tuple[str, ...]]] = {
     "B": ("privileges", "limits", "landlock", "seccomp"),
 }
 """What each tier is made of, in the order in which it is put on."""
+
+LOST_IN_TIER_B: Final = (
+    "no folder to write in, as nothing could bound it",
+    "threads are not counted",
+    "which processes and files exist can be seen",
+    "processes, network, IPC and mounts are shared and shut off by Landlock and the filter alone",
+)
+"""What a jail without namespaces lacks: convenience, a bound, and the second wall behind each way out."""
 
 _SUPERVISED: Final[dict[Tier, int]] = {"A": 2, "B": 0}  # steps before process 1 of the new namespace is forked
 

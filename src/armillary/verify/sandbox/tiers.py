@@ -11,6 +11,7 @@ from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.core.values import decode
+from armillary.verify.sandbox.jail import LOST_IN_TIER_B
 from armillary.verify.sandbox.link import ZygoteLink
 from armillary.verify.sandbox.outcomes import Call, Layer, Limits, Tier
 from armillary.verify.sandbox.wire import job_to_bytes, make_job, read_report
@@ -102,5 +103,6 @@ def _try_tier(link: ZygoteLink, tier: Tier) -> tuple[Layer, ...]:
         detail = f"tier {tier}: the trial's answer is {outcome.kind} {outcome.error_message}".rstrip()
         return (*report.layers, Layer(TRIAL, False, detail))
     trespassed = decode(outcome.value)
-    detail = f"tier {tier}: a program could {', '.join(trespassed)}" if trespassed else f"tier {tier} holds"
+    holds = f"tier {tier} holds" if tier == "A" else f"tier {tier} holds; {'; '.join(LOST_IN_TIER_B)}"
+    detail = f"tier {tier}: a program could {', '.join(trespassed)}" if trespassed else holds
     return (*report.layers, Layer(TRIAL, not trespassed, detail))
