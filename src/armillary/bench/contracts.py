@@ -73,7 +73,7 @@ def judge_contracts(
     contracts: Sequence[Contract],
     *,
     budget: SymbolicBudget = BUDGET,
-    on_row: Callable[[ContractRow], None] | None = None,
+    on_row: Callable[[ContractRow], None] = lambda row: None,
 ) -> tuple[ContractRow, ...]:
     """Judge each contract within the budget; ``on_row`` is told each row as it comes."""
     rows: list[ContractRow] = []
@@ -82,8 +82,7 @@ def judge_contracts(
             jails, contract.task, contract.code, budget=budget, tested=("ensures[0]", "laws[0]")
         )
         rows.append(_row(contract, result))
-        if on_row is not None:
-            on_row(rows[-1])
+        on_row(rows[-1])
     return tuple(rows)
 
 
