@@ -20,9 +20,10 @@ def command(
         str | None, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated inputs.")] = 0,
+    prove: Annotated[bool, typer.Option("--prove", help="Also look for proofs; some ten seconds for each.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> int:
-    """Judge your own code against a task: examples, properties, generated inputs.
+    """Judge your own code against a task: examples, properties, generated inputs, bounds on steps, proofs.
 
     Exit status: 0 accepted, 6 refuted, 7 undecided.
     """
@@ -32,7 +33,7 @@ def command(
     from armillary.verify.facade import verify
 
     with keeping(lambda: "nothing was changed"):
-        verdict = verify(spec, source, seed=seed)
+        verdict = verify(spec, source, seed=seed, prove=prove)
     if as_json:
         emit(verdict_to_json(verdict))
     for line in verdict_lines(verdict):
