@@ -24,7 +24,7 @@ channel = socket.socket(fileno=channel_fd)
 def next_job() -> list[int]:
     """The descriptors of a job, of its output and of its result lines; late kills are passed over."""
     while True:
-        message, descriptors, _, _ = socket.recv_fds(channel, MAX_MESSAGE_BYTES, 3)
+        message, descriptors, _, _ = socket.recv_fds(channel, MAX_MESSAGE_BYTES, 4)
         if not message:
             sys.exit()
         if message != KILL:
@@ -34,7 +34,7 @@ def next_job() -> list[int]:
 def answer(code: int = 0, *, printed: bytes = b"", lines: bytes = LOCKED_IN, is_held: bool = False) -> None:
     """Do one job: what a child printed and reported, and its end; ``is_held`` keeps its pipes open."""
     descriptors = next_job()
-    _, output, result = descriptors
+    _, _, output, result = descriptors
     fcntl(output, F_SETPIPE_SZ, 1 << 20)  # so that all of it can be there before anything is read
     os.write(output, printed)
     os.write(result, lines)

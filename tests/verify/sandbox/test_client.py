@@ -241,3 +241,79 @@ def test_an_interpreter_that_cannot_be_started_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "executable", executable)
     with pytest.raises(SandboxError), Sandbox() as sandbox:
         sandbox.run("")
+
+
+def test_a_sandbox_without_a_core_is_an_error() -> None:
+    with pytest.raises(UsageError, match="num_cores is 0"):
+        Sandbox(num_cores=0)
+
+
+def test_programs_of_two_threads_run_at_once_where_there_are_two_cores(others: set[int]) -> None:
+    sleeper = "import time\ndef f():\n    time.sleep(0.6)"
+    spans: list[tuple[float, float]] = []
+
+    def ask() -> None:
+        start = time.monotonic()
+        sandbox.run(sleeper, [Call("f", ())])
+        spans.append((start, time.monotonic()))
+
+    with Sandbox("A", SMALL, num_cores=2) as sandbox:
+        sandbox.run("")
+        assert len(descendants() - others) == 1
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(descendants() - others) == 2
+    ends = sorted(end for _, end in spans)
+    assert ends[1] - ends[0] < 0.5 < ends[2] - ends[0]
+    assert descendants() == others
+
+
+def test_closing_waits_for_a_run_of_another_thread(others: set[int]) -> None:
+    printed: list[str] = []
+    sandbox = Sandbox("A", SMALL)
+    sandbox.run("")
+    program = "import time\ntime.sleep(0.5)\nprint('whole')"
+    thread = threading.Thread(target=lambda: printed.append(sandbox.run(program).stdout))
+    thread.start()
+    time.sleep(0.2)
+    sandbox.close()
+    thread.join()
+    assert (printed, descendants()) == (["whole\n"], others)
+
+
+@pytest.fixture
+def sparing(others: set[int]) -> Iterator[Sandbox]:
+    with Sandbox("A", SMALL, keeps_spare=True) as made:
+        made.run("")
+        yield made
+
+
+def test_a_spare_child_waits_locked_in_and_is_used_for_one_program_only(sparing: Sandbox, others: set[int]) -> None:
+    source = "import os\nopen('left', 'x').close()\nseen = []\ndef f():\n    seen.append(1)\n    return seen"
+    for _ in range(4):
+        zygote, *waiting = sorted(descendants() - others)
+        assert sparing.run(source, [Call("f", ())]).outcomes[0].value == [1]
+        assert (descendants() - others) & {zygote, *waiting} == {zygote}
+
+
+def test_a_spare_child_gets_no_program_with_other_limits(sparing: Sandbox) -> None:
+    source = "import resource\ndef f():\n    return resource.getrlimit(resource.RLIMIT_CPU)[0]"
+    found = [sparing.run(source, [Call("f", ())], limits=Limits(cpu_s=cpu_s)).outcomes[0].value for cpu_s in (2, 5, 2)]
+    assert found == [2, 5, 2]
+
+
+def test_a_spare_child_that_died_is_replaced(sparing: Sandbox, others: set[int]) -> None:
+    for _ in range(2):
+        time.sleep(0.2)
+        os.kill(max(descendants() - others), signal.SIGKILL)
+        time.sleep(0.2)
+        assert sparing.run("print(1)").stdout == "1\n"
+
+
+def test_a_spare_child_whose_zygote_died_is_replaced_with_it(sparing: Sandbox, others: set[int]) -> None:
+    os.kill(min(descendants() - others), signal.SIGKILL)
+    time.sleep(0.2)
+    assert sparing.run("print(1)").stdout == "1\n"

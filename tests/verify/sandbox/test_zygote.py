@@ -43,14 +43,19 @@ class Parent:
             )
         assert self.channel.recv(MAX_MESSAGE_BYTES) == READY
 
-    def submit(self, program: str) -> int:
+    def submit(self, program: str, *, is_started: bool = True) -> int:
         """Send a job; returns the end of the pipe to which it prints."""
         output, output_end = os.pipe()
         with open(os.memfd_create("job"), "w+b") as job, open(os.devnull, "wb") as lines:
             job.write(job_to_bytes(make_job(program, (), seed=0, call_cpu_s=60.0)))
-            job.seek(0)
-            descriptors = [job.fileno(), output_end, lines.fileno()]
+            job.flush()
+            start_end, start = os.pipe()
+            descriptors = [job.fileno(), start_end, output_end, lines.fileno()]
             socket.send_fds(self.channel, [json.dumps(HEADER).encode()], descriptors)
+            if is_started:
+                os.write(start, b"1")
+            os.close(start_end)
+            os.close(start)
         os.close(output_end)
         return output
 
@@ -119,8 +124,14 @@ def test_a_channel_that_closes_between_jobs_ends_the_zygote_in_order(parent: Par
 
 
 def test_a_job_that_cannot_be_read_ends_its_child_and_not_the_zygote(parent: Parent) -> None:
-    with open(os.devnull, "r+b") as nothing:
-        socket.send_fds(parent.channel, [json.dumps(HEADER).encode()], [nothing.fileno()] * 3)
+    with open(os.devnull, "r+b") as nothing, open("/dev/zero", "rb") as start:
+        descriptors = [nothing.fileno(), start.fileno(), nothing.fileno(), nothing.fileno()]
+        socket.send_fds(parent.channel, [json.dumps(HEADER).encode()], descriptors)
         assert parent.reply()["code"] == 70
     output = parent.submit("print('next')")
     assert (parent.reply()["code"], printed(output)) == (0, "next\n")
+
+
+def test_a_child_that_will_get_no_job_ends_and_runs_nothing(parent: Parent) -> None:
+    output = parent.submit("print('ran')", is_started=False)
+    assert (parent.reply()["code"], printed(output)) == (0, "")

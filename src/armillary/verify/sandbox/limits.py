@@ -12,6 +12,9 @@ from typing import Final
 from armillary.verify.sandbox.kernel import forbid_new_privileges, syscall
 
 RESULT_FD: Final = 3
+START_FD: Final = 4
+JOB_FD: Final = 5
+"""The last two are closed before the program is loaded."""
 
 _STACK_BYTES: Final = 64 << 20
 _MAX_OPEN_FILES: Final = 64
@@ -64,21 +67,22 @@ def drop_privileges() -> str:
     return "no capabilities, no new privileges"
 
 
-def keep_descriptors(output_fd: int, result_fd: int) -> None:
-    """Make 0 an empty standard input, 1 and 2 ``output_fd``, ``RESULT_FD`` ``result_fd``.
+def keep_descriptors(output_fd: int, result_fd: int, start_fd: int, job_fd: int) -> None:
+    """Make 0 an empty standard input, 1 and 2 ``output_fd``, and the others ``RESULT_FD``, ``START_FD``, ``JOB_FD``.
 
     The rest is closed by :func:`close_others`: the rules of ``landlock`` are needed until they are in force.
     """
-    result_fd = fcntl.fcntl(result_fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
-    output_fd = fcntl.fcntl(output_fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
     null = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((null, 0), (output_fd, 1), (output_fd, 2), (result_fd, RESULT_FD)):
+    sources = (null, output_fd, output_fd, result_fd, start_fd, job_fd)
+    # Out of the way first, as a source may have a number that is wanted for another.
+    high = [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, HIGH_FD) for source in sources]
+    for target, source in enumerate(high):
         os.dup2(source, target, inheritable=False)
 
 
 def close_others() -> None:
     """Close every descriptor but those that :func:`keep_descriptors` made."""
-    syscall("close_range", RESULT_FD + 1, 0xFFFF_FFFF, 0)
+    syscall("close_range", JOB_FD + 1, 0xFFFF_FFFF, 0)
 
 
 def close_all_but(kept_fd: int) -> None:

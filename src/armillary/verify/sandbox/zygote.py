@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn, TextIO
 
 from armillary.verify.sandbox import child, jail, landlock, limits, namespaces, packages, seccomp
 from armillary.verify.sandbox.kernel import adopt_orphans
-from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, job_from_bytes, layers_line
+from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, Job, job_from_bytes, layers_line
 
-_NUM_DESCRIPTORS: Final = 3
+_NUM_DESCRIPTORS: Final = 4
 _FIRST_PROCESS: Final = 1
 _HARNESS_FAILED: Final = 70
 NO_PACKAGES: Final = packages.Outfit()
@@ -123,11 +123,11 @@ def _reap_all() -> None:
             return
 
 
-def _become_child(order: jail.Order, keeper_pid: int, job_fd: int, output_fd: int, result_fd: int) -> NoReturn:
+def _become_child(
+    order: jail.Order, keeper_pid: int, job_fd: int, start_fd: int, output_fd: int, result_fd: int
+) -> NoReturn:
     try:
-        with open(job_fd, "rb") as file:
-            job = job_from_bytes(file.read())
-        limits.keep_descriptors(output_fd, result_fd)
+        limits.keep_descriptors(output_fd, result_fd, start_fd, job_fd)
         channel = child.ResultChannel(limits.RESULT_FD)
         try:
             layers = jail.lock_in(order, keeper_pid)
@@ -137,11 +137,21 @@ def _become_child(order: jail.Order, keeper_pid: int, job_fd: int, output_fd: in
         channel.send(layers_line(layers))
         output = _open_streams()
         _forget_ourselves()
-        child.serve(job, channel, output)
+        child.serve(_await_job(), channel, output)
         os._exit(0)
     except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second zygote
         traceback.print_exc()
         os._exit(_HARNESS_FAILED)
+
+
+def _await_job() -> Job:
+    """The job, which may come long after this process was locked in; ends the process when nobody will send one."""
+    if not os.read(limits.START_FD, 1):
+        os._exit(0)
+    os.close(limits.START_FD)
+    with open(limits.JOB_FD, "rb") as file:
+        file.seek(0)
+        return job_from_bytes(file.read())
 
 
 def _open_streams() -> TextIO:
