@@ -28,7 +28,7 @@ from armillary.bench.attack_table import (
     run_single_layers,
 )
 from armillary.bench.attacks import ATTACKS
-from armillary.bench.cheats import CHEATS
+from armillary.bench.cheats import CHEATS, REPORT_CHEATS
 from armillary.bench.honest import HONEST
 
 NAMES: Final = ("attacks", "honest programs", "cheats")
@@ -158,9 +158,12 @@ def render_cheats(results: Results) -> str:
         for row in results.cheats
     ]
     total = len(results.cheats)
+    printers = {cheat.name for cheat in REPORT_CHEATS}
+    by_words = sum(row.beats_in_process for row in results.cheats if row.name in printers)
     return "\n".join(
         [
-            f"Of {total} cheats {num_beaten} beat a grader in their own process, {ours} one of ours, and {past} one of "
+            f"Of {total} cheats {num_beaten} beat a grader in their own process, {by_words} of them only by what they "
+            f"print, {ours} one of ours, and {past} one of "
             "ours without its policy.",
             "",
             *_table(head, cells),

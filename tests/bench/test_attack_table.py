@@ -10,7 +10,7 @@ from pathlib import Path
 import attack_tables
 import pytest
 
-from armillary.bench import attack_table
+from armillary.bench import attack_table, weak_zygote
 from armillary.bench.attack_form import EVERYTHING, JAIL_LAYERS, KEEPER_LAYERS, MARK, PARENT_LAYERS, Attack
 from armillary.bench.attack_world import World, outer_world
 from armillary.bench.attacks import ATTACKS
@@ -153,6 +153,12 @@ def test_a_weak_jail_that_cannot_be_built_says_so(world: World, tmp_path: Path) 
         own.rmdir()
         with pytest.raises(SandboxError, match="could not be built"):
             jail.run("")
+
+
+def test_a_layer_is_left_out_in_words_and_an_unknown_step_is_an_error() -> None:
+    assert weak_zygote.left_out(1, two=2) == "left out"
+    with pytest.raises(AttributeError, match="no_such_step"):
+        weak_zygote.replace("limits.no_such_step", weak_zygote.left_out)
 
 
 def test_a_layer_that_is_not_known_cannot_be_left_out(world: World, tmp_path: Path) -> None:
