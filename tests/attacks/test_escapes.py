@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from attack_world import HERE
@@ -16,11 +17,19 @@ from armillary.bench.honest import HONEST
 Names = dict[str, str]
 
 
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Path]:
+    """An empty folder that is empty again after every attack."""
+    with TemporaryDirectory(dir=HERE) as folder:
+        yield Path(folder)
+        assert list(Path(folder).iterdir()) == []
+
+
 @pytest.fixture(scope="module", params=["A", "B"])
-def escaped(request: pytest.FixtureRequest) -> Names:
+def escaped(request: pytest.FixtureRequest, beside: Path) -> Names:
     """What each attack that got somewhere got, in one tier."""
     found: Names = {}
-    for row in run_attacks(request.param, beside=HERE):
+    for row in run_attacks(request.param, beside=beside):
         if not row.is_stopped:
             found[row.name] = "it escaped"
         elif row.num_left:
@@ -34,17 +43,8 @@ def harmed(request: pytest.FixtureRequest) -> Names:
 
 
 @pytest.fixture(scope="module")
-def controls() -> dict[str, ControlRow]:
-    return {row.name: row for row in run_controls(beside=HERE)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_is_left_beside_the_tests() -> Iterator[None]:
-    before = sorted(Path(HERE).iterdir())
-    yield
-    assert sorted(path for path in Path(HERE).iterdir() if path.name != "__pycache__") == [
-        path for path in before if path.name != "__pycache__"
-    ]
+def controls(beside: Path) -> dict[str, ControlRow]:
+    return {row.name: row for row in run_controls(beside=beside)}
 
 
 @pytest.mark.parametrize("name", [attack.name for attack in ATTACKS])
