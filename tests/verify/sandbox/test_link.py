@@ -20,6 +20,8 @@ from armillary.verify.sandbox import tiers
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.sandbox.link import RawRun, ZygoteLink
 from armillary.verify.sandbox.outcomes import Limits
+from armillary.verify.sandbox.packages import Outfit
+from armillary.verify.sandbox.pool import LinkPool
 
 SHORT = Limits(wall_s=0.2)
 PATIENT = Limits(wall_s=10.0, output_bytes=2 << 20)
@@ -201,3 +203,31 @@ def test_an_interrupt_while_the_tier_is_tried_leaves_no_process_and_a_usable_san
             assert sandbox.run("print(1)").stdout == "1\n"
     finally:
         signal.signal(signal.SIGUSR1, previous)
+
+
+def test_a_waiting_child_that_cannot_be_dismissed_is_an_error_after_a_while(
+    use_zygote: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_zygote("cannot kill")
+    monkeypatch.setattr(link_module, "KILL_S", 0.1)
+    with closing(ZygoteLink()) as link:
+        link.prepare("A", SHORT)
+        with pytest.raises(SandboxError, match="could not be killed"):
+            link.execute("A", b"{}", Limits(cpu_s=99))
+
+
+def test_a_zygote_that_died_is_no_error_before_the_next_run() -> None:
+    with closing(ZygoteLink()) as link:
+        os.kill(min(descendants()), signal.SIGKILL)
+        while link.is_alive:
+            time.sleep(0.01)
+        link.prepare("A", SHORT)
+        with pytest.raises(SandboxError, match="zygote died"):
+            link.execute("A", b"{}", SHORT)
+
+
+def test_a_pool_that_must_end_at_once_ends_the_zygotes_that_are_lent_too() -> None:
+    pool = LinkPool(2, Outfit())
+    with pool.lend() as link:
+        pool.close_now()
+        assert not link.is_alive
