@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import attack_tables
@@ -18,7 +19,7 @@ from armillary.bench.cheats import CHEATS, Cheat
 from armillary.bench.honest import HONEST, Honest
 from armillary.bench.weak_jail import WeakJail, run_bare
 from armillary.core.errors import SandboxError
-from armillary.verify.sandbox.outcomes import DEFAULT_LIMITS, Call
+from armillary.verify.sandbox.outcomes import DEFAULT_LIMITS, Call, JailResult, Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "sandbox.md"
@@ -104,6 +105,33 @@ def test_an_attack_that_succeeds_is_told_from_one_that_does_not(tmp_path: Path) 
         ("does_nothing", True, 0),
         ("says_so", False, 0),
     ]
+
+
+class LeakyJail:
+    """Leaves a process of ours behind, which ends when it is told to."""
+
+    tier = "A"
+
+    def __init__(self) -> None:
+        self.left: list[subprocess.Popen[bytes]] = []
+
+    def run(
+        self, source: str, calls: Sequence[Call] = (), *, limits: Limits | None = None, seed: int = 0
+    ) -> JailResult:
+        self.left.append(subprocess.Popen(["sleep", "60"]))
+        return JailResult((), "", "", "exit", 0, 1.0, "A")
+
+
+def test_a_process_that_is_left_behind_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jail = LeakyJail()
+    monkeypatch.setattr(attack_table, "jail_of_tier", lambda tier, limits: nullcontext(jail))
+    try:
+        (row,) = attack_table.run_attacks("A", (HARMLESS,), beside=tmp_path)
+    finally:
+        for process in jail.left:
+            process.kill()
+            process.wait()
+    assert (row.is_stopped, row.num_left) == (True, 1)
 
 
 def test_a_control_shows_what_the_missing_layer_lets_through(tmp_path: Path) -> None:

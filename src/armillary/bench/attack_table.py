@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -36,6 +37,7 @@ ROOMY: Final = Limits(wall_s=20.0)
 _CHEAP: Final = Limits(wall_s=2.0, cpu_s=2, call_cpu_s=0.2)
 _NUM_INPUTS: Final = 12
 _NUM_AT_ONCE: Final = 2
+_SETTLE_S: Final = 1.0
 _LARGE: Final = (31_607, 54_773, 70_711)
 _X: Final = (Parameter("x", "int"),)
 HONEST_ANSWER: Final = "def f(x): return x * x"
@@ -176,16 +178,26 @@ def run_attacks(
         SandboxError: this machine does not allow the tier.
     """
     with outer_world(beside) as world, jail_of_tier(tier, SMALL) as jail:
-        return [_attack(attack, tier, world, jail) for attack in attacks]
+        time.sleep(_SETTLE_S)
+        num_idle = len(descendants())
+        return [_attack(attack, tier, world, jail, num_idle) for attack in attacks]
 
 
-def _attack(attack: Attack, tier: str, world: World, jail: Jail) -> AttackRow:
+def _attack(attack: Attack, tier: str, world: World, jail: Jail, num_idle: int) -> AttackRow:
     world.renew()
-    before = descendants()
     result = jail.run(world.aim(attack.program))
     assert result.tier == tier
-    left = descendants() - before
-    return AttackRow(attack.name, tier, attack.layers, not world.has_succeeded(attack, result.stdout), len(left))
+    is_stopped = not world.has_succeeded(attack, result.stdout)
+    world.renew()
+    return AttackRow(attack.name, tier, attack.layers, is_stopped, _num_left(num_idle))
+
+
+def _num_left(num_idle: int) -> int:
+    """How many processes there are beyond those of an idle sandbox, once it has had time to come to rest."""
+    deadline = time.monotonic() + _SETTLE_S
+    while (num_left := len(descendants()) - num_idle) > 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return max(0, num_left)
 
 
 def run_controls(attacks: Sequence[Attack] = ATTACKS, *, beside: Path | None = None) -> list[ControlRow]:
