@@ -21,6 +21,7 @@ TOPICS = {
     "demo": "whether the demo shows a refuted and an accepted program",
     "engine": "speed and exactness of the engine, beside llama.cpp",
     "solve": "how many tasks are answered right, wrong and not at all",
+    "verify": "what the verifier refutes, proves and gets wrong, and what its jail holds",
 }
 
 
