@@ -16,8 +16,16 @@ from own_thread import error_of, in_a_thread
 from armillary.core.errors import SandboxError
 from armillary.verify.sandbox import landlock, seccomp
 from armillary.verify.sandbox.kernel import forbid_new_privileges
-from armillary.verify.sandbox.landlock import Grant, abi_version, interpreter_grants, open_grants, restrict
+from armillary.verify.sandbox.landlock import (
+    Grant,
+    abi_version,
+    interpreter_grants,
+    open_grants,
+    package_grants,
+    restrict,
+)
 from armillary.verify.sandbox.namespaces import choose_private_folder
+from armillary.verify.sandbox.packages import Place
 from armillary.verify.sandbox.syscalls import find_machine
 
 
@@ -41,6 +49,23 @@ def test_no_folder_of_installed_packages_is_granted(monkeypatch: pytest.MonkeyPa
     readable = {grant.path for grant in interpreter_grants() if grant.rights & reading}
     assert not any(path.endswith(("site-packages", "dist-packages")) for path in readable)
     assert standard_library not in readable
+
+
+def test_of_a_folder_of_packages_the_names_can_be_listed_and_the_chosen_entries_read() -> None:
+    grants = {grant.path: grant.rights for grant in package_grants([Place("/site", ("one", "two.py"))])}
+    assert {path: bool(rights & 1 << 2) for path, rights in grants.items()} == {
+        "/site": False, "/site/one": True, "/site/two.py": True,
+    }  # fmt: skip
+
+
+def test_the_paths_of_grants_are_opened_where_the_caller_wants_them_and_missing_ones_left_out(granted: Path) -> None:
+    rules = open_grants([Grant(str(granted), READ), Grant(str(granted.with_name("gone")), READ)], 200)
+    try:
+        assert [rule.descriptor >= 200 for rule in rules] == [True]
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.read(rules[0].descriptor, 1)  # it names the file and opens nothing
+    finally:
+        os.close(rules[0].descriptor)
 
 
 def test_the_private_folder_never_hides_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:

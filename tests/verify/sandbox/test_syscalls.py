@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 from pathlib import Path
@@ -55,3 +56,9 @@ def test_a_32_bit_interpreter_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_call_that_the_kernel_refuses_is_an_error_that_names_it() -> None:
     with pytest.raises(OSError, match="close_range: Invalid argument"):
         kernel.syscall("close_range", 10, 5, 0)
+
+
+def test_a_call_that_is_looked_up_beforehand_is_refused_in_the_same_words() -> None:
+    close_range = kernel.system_call("close_range", ctypes.c_long, ctypes.c_long, ctypes.c_long)
+    with pytest.raises(OSError, match="close_range: Invalid argument"):
+        close_range(10, 5, 0)
