@@ -84,7 +84,7 @@ def test_a_dash_prints_one_json_object_instead_of_the_table(armillary: Run, topi
 
 def test_an_unknown_topic_lists_the_known_ones(armillary: Run) -> None:
     ran = armillary("bench", "speed")
-    assert (ran.code, ran.err) == (2, "error: unknown topic 'speed' (known: demo, engine, solve)\n")
+    assert (ran.code, ran.err) == (2, "error: unknown topic 'speed' (known: demo, engine, solve, verify)\n")
 
 
 def test_a_data_folder_that_is_not_there_is_not_found(armillary: Run) -> None:
