@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-Z = 1.959963984540054
+from armillary.reason.curves import wilson as interval_of_share
+
 NUM_RESAMPLES = 2000
 
 Item = TypeVar("Item")
 
 
 def wilson(num_hits: int, n: int) -> tuple[float, float] | None:
-    """Interval of a share (Wilson 1927); None without samples."""
-    if n == 0:
-        return None
-    share = num_hits / n
-    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    """Interval of a share; None without samples."""
+    return interval_of_share(num_hits, n) if n else None
 
 
 def bootstrap(items: Sequence[Item], statistic: Callable[[Sequence[Item]], float]) -> tuple[float, float] | None:
