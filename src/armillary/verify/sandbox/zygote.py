@@ -23,6 +23,8 @@ from armillary.verify.sandbox.wire import KILL, MAX_MESSAGE_BYTES, READY, Job, j
 _NUM_DESCRIPTORS: Final = 4
 _FIRST_PROCESS: Final = 1
 _HARNESS_FAILED: Final = 70
+# Bound before any program runs in this process.
+_leave: Final = os._exit
 NO_PACKAGES: Final = packages.Outfit()
 
 _PRELOADED: Final = (
@@ -133,15 +135,18 @@ def _become_child(
             layers = jail.lock_in(order, keeper_pid)
         except jail.LayerError as error:
             channel.send(layers_line(error.layers))
-            os._exit(1)
+            _leave(1)
         channel.send(layers_line(layers))
         output = _open_streams()
         _forget_ourselves()
         child.serve(_await_job(), channel, output)
-        os._exit(0)
+        _leave(0)
     except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second zygote
-        traceback.print_exc()
-        os._exit(_HARNESS_FAILED)
+        # Even where the program has patched what printing needs.
+        try:
+            traceback.print_exc()
+        finally:
+            _leave(_HARNESS_FAILED)
 
 
 def _await_job() -> Job:
