@@ -8,7 +8,8 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -198,22 +199,27 @@ def test_a_folder_that_cannot_be_made_is_one_error(tmp_path: Path) -> None:
         Conversation(tmp_path / "file" / "folder").add(FULL)
 
 
-def test_a_full_disk_leaves_whole_lines_behind(tmp_path: Path, small_files: Callable[[int], None]) -> None:
+def test_a_full_disk_leaves_whole_lines_behind(tmp_path: Path) -> None:
     with Conversation(tmp_path) as conversation:
         conversation.add(Turn("a", "1"))
         assert conversation.path is not None
         before = conversation.path.read_bytes()
-        small_files(len(before) + 100)
-        with pytest.raises(ConversationError, match=r"cannot write the conversation .*: File too large"):
+        full = pytest.raises(ConversationError, match=r"cannot write the conversation .*: File too large")
+        with small_files(len(before) + 100), full:
             conversation.add(Turn("b", "2" * 1000))
         assert conversation.turns == (Turn("a", "1"),)
     assert conversation.path.read_bytes() == before
 
 
-@pytest.fixture
-def small_files() -> Iterator[Callable[[int], None]]:
-    yield lambda num_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, resource.RLIM_INFINITY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+@contextmanager
+def small_files(num_bytes: int) -> Iterator[None]:
+    """Bound every file of this process, for as short as can be: the report of the tests may be longer already."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_the_newest_is_the_one_that_was_used_last(tmp_path: Path) -> None:
