@@ -96,7 +96,8 @@ def test_the_task_decides_how_many_candidates_unless_told_otherwise(settings: Se
     own, told = Fixed(), Fixed()
     stack.solve(STUB, model=own, settings=settings)
     stack.solve(STUB, model=told, candidates=3, settings=settings)
-    assert (own.num_candidates, told.num_candidates) == (8, 3)
+    # Without a number they end early, as they agree.
+    assert (own.num_candidates, told.num_candidates) == (4, 3)
 
 
 @pytest.mark.parametrize("candidates", [0, -1, True, "2", 1.0])
