@@ -6,6 +6,7 @@ import os
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from armillary.bench.attack_table import run_attacks, run_cheats, run_honest
@@ -48,11 +49,11 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=NUM_PROBLEMS)
     report = Reporter(machine, is_partial=is_partial)
     rows = []
-    for row in (
-        *measure_jail(report, num_soak_runs=QUICK_SOAK_RUNS if quick else NUM_SOAK_RUNS),
-        *measure_attacks(report),
-        *measure_contracts(report, QUICK_CONTRACTS if quick else None),
-        *measure_refutations(report, data, limit or (QUICK_PROBLEMS if quick else None)),
+    for row in chain(
+        measure_jail(report, num_soak_runs=QUICK_SOAK_RUNS if quick else NUM_SOAK_RUNS),
+        measure_attacks(report),
+        measure_contracts(report, QUICK_CONTRACTS if quick else None),
+        measure_refutations(report, data, limit or (QUICK_PROBLEMS if quick else None)),
     ):
         append_row(RESULTS_FOLDER / "verify.jsonl", row)
         rows.append(row)
