@@ -334,3 +334,9 @@ def test_another_class_with_its_own_equality_may_be_the_references_result(jail: 
 def test_a_demanded_exception_is_not_met_by_a_hidden_value(jail: Jail) -> None:
     [row] = judge(jail, task(raises=(("ValueError", "True"),)), GENERATOR, 3)
     assert row["raises[ValueError]"][0] == "raises ValueError"
+
+
+def test_a_reference_that_is_slow_on_a_large_input_says_nothing_of_it(jail: Jail) -> None:
+    slow = "def f(x):\n    while x > 9: pass\n    return x"
+    rows = judge(jail, task(reference=slow), "def f(x): return x", 3, 20_000)
+    assert rows == [{"reference": None}, {"reference": "no answer within the time limit on a large input"}]

@@ -231,7 +231,12 @@ class DifferentialOracle:
             if execution.load_error:
                 return [{"reference": _unloaded(name, execution)} for _ in inputs]
         rows = zip(inputs, wanted.observations, found.observations, strict=True)
-        return [_excused({"reference": self._judge(left, right)}, item) for item, left, right in rows]
+        return [
+            {"reference": SLOW}
+            if left.kind == "timeout" and is_large(item)
+            else _excused({"reference": self._judge(left, right)}, item)
+            for item, left, right in rows
+        ]
 
     def _judge(self, wanted: Observation, found: Observation) -> Finding | Unjudged | None:
         if wanted.kind == "raised":
