@@ -7,6 +7,7 @@ the loop can be changed and measured again in minutes; times come from problems 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from armillary.bench import contests, humaneval, mbpp
 from armillary.bench.graded import Graded
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
-from armillary.bench.solve_rows import TaskResult, summarise, time_rows
+from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, time_rows
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.messages import Request, Token
 from armillary.core.protocols import Generator, Verifier
@@ -37,7 +38,7 @@ from armillary.verify.verifier import CodeVerifier
 
 QUICK_LIMIT = 5
 NUM_TIMED = 20
-BUDGET = Budget(num_candidates=8, max_rounds=2, max_tokens=48_000, max_seconds=900.0)
+BUDGET = Budget(num_candidates=16, max_rounds=2, max_tokens=48_000, max_seconds=900.0)
 RECORDINGS_FOLDER = Path("benchmarks/recordings")
 
 Say = Callable[[str], None]
@@ -187,16 +188,17 @@ def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settin
     selections = [str(event.body["chosen"]) for event in trace.events if event.kind == "selection"]
     first = {attempt.id for attempt in solution.attempts if attempt.round == 0}
     selected = next((name for name in reversed(selections) if name in first), "")
-    proposals = list(all_proposals(problem.task, generator))
     evidence = solution.evidence
+    is_right = functools.cache(problem.is_right)
+    proposals = judge_proposals(problem.task, generator, is_right)
     return TaskResult(
         task_id=problem.id,
         group=problem.group,
         settings=settings,
-        proposals=tuple(problem.is_right(code) for code in proposals),
-        greedy_base=problem.is_right_by_base(proposals[0]),
-        selected=problem.is_right(codes.get(selected, "")),
-        final=problem.is_right(solution.code),
+        proposals=tuple(hit for _, hit in proposals),
+        greedy_base=problem.is_right_by_base(proposals[0][0]),
+        selected=is_right(codes.get(selected, "")),
+        final=is_right(solution.code),
         final_base=problem.is_right_by_base(solution.code),
         status=solution.verdict.status.value,
         is_accepted=solution.verdict.is_accepted,
@@ -207,13 +209,29 @@ def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settin
     )
 
 
+def judge_proposals(task: TaskSpec, generator: Generator, is_right: Callable[[str], bool]) -> list[tuple[str, bool]]:
+    """First proposals and whether they are right, until one is and those that the mean is taken over are judged.
+
+    The rest would tell nothing about the ceiling.
+    """
+    judged: list[tuple[str, bool]] = []
+    for code in all_proposals(task, generator):
+        judged.append((code, is_right(code)))
+        if len(judged) > NUM_MEAN_SAMPLES and any(hit for _, hit in judged):
+            break
+    return judged
+
+
 def all_proposals(task: TaskSpec, generator: Generator) -> Iterator[str]:
-    """Every first proposal that the budget allows, whether or not the loop needed it: the ceiling of selection."""
-    messages = first_messages(task)
-    for sampling, count in ((GREEDY, 1), (VARIED, task.budget.num_candidates - 1)):
-        request = Request(messages, replace(sampling, max_tokens=MAX_ANSWER_TOKENS), count)
-        texts = [""] * count
-        for event in generator.stream(request) if count else ():
+    """Every first proposal that the budget allows, whether or not the loop needed it; the greedy one first."""
+    messages, num_varied = first_messages(task), task.budget.num_candidates - 1
+    requests = [Request(messages, replace(GREEDY, max_tokens=MAX_ANSWER_TOKENS))]
+    for first in range(0, num_varied, NUM_MEAN_SAMPLES):
+        count = min(NUM_MEAN_SAMPLES, num_varied - first)
+        requests.append(Request(messages, replace(VARIED, max_tokens=MAX_ANSWER_TOKENS), count, first))
+    for request in requests:
+        texts = [""] * request.num_candidates
+        for event in generator.stream(request):
             if isinstance(event, Token):
                 texts[event.candidate] += event.text
         yield from (assemble(task, extract_code(text, task.entry_point)) for text in texts)

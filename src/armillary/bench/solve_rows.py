@@ -15,6 +15,8 @@ from armillary.reason.search import Solution
 MIN_EFFICIENCY = 0.75
 MAX_REGRESSIONS = 2
 COVERAGE = 0.6
+# Samples of each problem that are judged whatever comes of them.
+NUM_MEAN_SAMPLES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class TaskResult:
     Attributes:
         settings: what must be equal for two results to belong together.
         group: what it is also counted under, such as a difficulty; or empty.
-        proposals: whether each first proposal that the budget allows is right, the greedy one first.
+        proposals: whether each first proposal is right, the greedy one first, as far as the ceiling needs them.
         greedy_base, final_base: by the smaller set of tests, where there are two.
         selected: whether the answer that was chosen among the first proposals is right.
         final: the same for the answer after revision.
@@ -81,7 +83,7 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
         removed_target: share of greedy errors that must be removed, or None.
     """
     blank = replace(blank, metric=f"{name}: ")
-    num_first = max(len(item.proposals) for item in results)
+    num_first = results[0].settings["budget"]["num_candidates"]
     accepted = [item for item in results if item.is_accepted]
     tested = [item for item in results if item.status in ("TESTED", "PROVED")]
     examples_only = [item for item in results if item.status == "EXAMPLES_PASS"]
@@ -181,7 +183,8 @@ def risk_at_coverage(results: Sequence[TaskResult]) -> float:
 
 
 def _mean_sample(results: Sequence[TaskResult]) -> float:
-    shares = [statistics.fmean(item.proposals[1:]) for item in results if item.proposals[1:]]
+    samples = [item.proposals[1 : 1 + NUM_MEAN_SAMPLES] for item in results]
+    shares = [statistics.fmean(hits) for hits in samples if hits]
     return statistics.fmean(shares) if shares else 0.0
 
 
