@@ -132,9 +132,24 @@ def test_a_literal_may_name_code_of_another_file(armillary: Run, tmp_path: Path)
     assert "counterexample (ensures[0]): code_solution(1)" in ran.err
 
 
+def test_a_literal_may_be_the_argument_itself(armillary: Run, tmp_path: Path) -> None:
+    inside = LITERAL.strip().replace("code_solution,", f"{DOUBLE!r},")
+    ran = armillary("verify", inside)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("TESTED: passed ")
+    (tmp_path / "code.py").write_text("def code_solution(x):\n    return x\n")
+    assert armillary("verify", LITERAL.strip(), "code.py").code == 6
+
+
+def test_a_task_may_be_text_of_several_lines(armillary: Run) -> None:
+    assert armillary("verify", TASK, "right.py").code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
+        ((LITERAL.strip(),), "error: the code that 'code_solution' stands for is not in the text"),
+        (("VERIFY(f, CONSTRAINT: [])", "right.py"), "error: line 1: column 11: expected 'CONSTRAINTS', found"),
         (("task.yaml",), "error: there is no code to judge (name a Python file as CODE"),
         (("line.verify",), "error: the code that 'code_solution' stands for is not in the text"),
         (("task.verify", "right.py"), "error: line 1: column 1: expected 'VERIFY', found 'prompt'"),

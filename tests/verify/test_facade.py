@@ -14,7 +14,7 @@ from armillary.core.errors import NotFoundError, SandboxError, TaskFormatError, 
 from armillary.core.settings import load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Level, Status
-from armillary.verify.facade import as_task, verifier_for, verify
+from armillary.verify.facade import as_task, as_task_and_code, verifier_for, verify
 from armillary.verify.sandbox import client
 from armillary.verify.sandbox.tiers import TierReport
 
@@ -55,6 +55,54 @@ def test_what_is_no_task_is_told() -> None:
         as_task("nothing.yaml")
     with pytest.raises(TaskFormatError):
         as_task("- a\n- b\n")
+
+
+LINE = "VERIFY({0}, CONSTRAINTS=[input_constraints(x > 0), output_constraints(result == 2 * x)])"
+DOUBLE = "def double(x):\n    return 2 * x"
+
+
+def test_a_literal_of_one_line_is_a_source_with_its_code_inside_or_beside_it() -> None:
+    inside = LINE.format(repr(DOUBLE))
+    assert "\n" not in inside
+    assert armillary.verify(inside).status is Status.TESTED
+    assert verify(LINE.format(repr("def double(x): return x"))).status is Status.REFUTED
+    assert as_task_and_code(LINE.format("double"), DOUBLE) == (as_task(inside), DOUBLE)
+    assert as_task_and_code("# why\n" + inside) == as_task_and_code(inside)
+
+
+def test_a_file_of_a_literal_holds_its_code_or_names_it(tmp_path: Path) -> None:
+    (tmp_path / "line.verify").write_text(LINE.format(repr(DOUBLE)))
+    (tmp_path / "named.txt").write_text(LINE.format("double"))
+    expected = as_task_and_code(LINE.format(repr(DOUBLE)))
+    assert as_task_and_code(tmp_path / "line.verify") == expected
+    assert as_task_and_code(str(tmp_path / "named.txt"), DOUBLE) == expected
+
+
+def test_a_file_that_exists_is_a_file_even_if_it_is_named_like_a_literal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("VERIFY(1).py").write_text(STUB)
+    assert as_task("VERIFY(1).py").entry_point == "double"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((LINE.format("double"),), "the code that 'double' stands for is not in the text"),
+        ((LINE.format(repr(DOUBLE)), DOUBLE), "the code stands in the text and is given beside it"),
+        (("VERIFY(f, CONSTRAINT: [])", DOUBLE), "line 1: column 11: expected 'CONSTRAINTS', found 'CONSTRAINT'"),
+        (("VERIFY(f, \0", DOUBLE), "line 1: column 11: .* cannot be read"),
+        ((STUB,), "there is no code to judge .give its source; only VERIFY"),
+        (("verify(f)",), "no task file at verify"),
+        (("line.verify",), "no task file at line.verify"),
+    ],
+    ids=repr,
+)
+def test_what_is_wrong_with_a_literal_is_told(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises((NotFoundError, TaskFormatError, UsageError), match=message) as caught:
+        verify(*arguments)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

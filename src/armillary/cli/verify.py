@@ -15,7 +15,10 @@ from armillary.core.verdicts import verdict_to_json
 
 
 def command(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="YAML, Python or VERIFY(...) file, or - for stdin.")],
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="YAML, Python or VERIFY(...) file, VERIFY(...) itself, or - for stdin."),
+    ],
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="Python file with the entry point, or - for stdin.")
     ] = None,
@@ -43,12 +46,13 @@ def command(
 
 def _read(task: str, code: str | None) -> tuple[TaskSpec, str]:
     from armillary.verify.spec import parse_task
-    from armillary.verify.spec_literal import is_literal, read_literal
+    from armillary.verify.spec_literal import is_literal, is_task_text, read_literal
 
-    text = read_text(task)
-    if is_literal(text, task):
+    is_text = is_task_text(task)
+    text = task if is_text else read_text(task)
+    if is_literal(text, "" if is_text else task):
         return read_literal(text, "" if code is None else read_text(code))
-    spec = parse_task(text, "stdin" if task == STDIN else task)
+    spec = parse_task(text, "stdin" if is_text or task == STDIN else task)
     if code is None:
         hint = "name a Python file as CODE; only VERIFY(...) may hold its own"
         raise UsageError("there is no code to judge", hint=hint)

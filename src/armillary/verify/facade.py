@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import NoneType
 
 from armillary.core.errors import UsageError
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Level, Verdict
 from armillary.verify.sandbox.client import Sandbox
-from armillary.verify.spec import load_task, parse_task
+from armillary.verify.spec import MAX_FILE_BYTES, load_task, parse_task
+from armillary.verify.spec_literal import is_literal, is_task_text, read_literal
 from armillary.verify.symbolic.request import open_explorer
 from armillary.verify.verifier import CodeVerifier
 
@@ -22,13 +24,18 @@ SHOWN_CHARS = 60
 
 
 def verify(
-    task: TaskSpec | Path | str, code: str, *, seed: int = 0, prove: bool = False, settings: Settings | None = None
+    task: TaskSpec | Path | str,
+    code: str | None = None,
+    *,
+    seed: int = 0,
+    prove: bool = False,
+    settings: Settings | None = None,
 ) -> Verdict:
     """Judge source code against a task; also spelled ``armillary.verify(task, code)``.
 
     Args:
-        task: a task, its file, or its text.
-        code: Python source that defines the task's entry point.
+        task: a task, its file, or its text; a ``VERIFY(...)`` may be one line.
+        code: Python source that defines the task's entry point; left out where a ``VERIFY(...)`` holds its own.
         seed: of the generated inputs.
         prove: also look for proofs that properties hold on all paths; some ten seconds for each.
         settings: instead of those that ``load_settings`` finds.
@@ -40,15 +47,30 @@ def verify(
         TaskFormatError: what is there is no task.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
     """
-    spec = as_task(task)
-    require_type(code, (str,), "the code must be source text")
+    spec, source = as_task_and_code(task, code)
     require_seed(seed)
     with verifier_for(settings or load_settings(), prove=prove) as verifier:
-        return verifier.verify(spec, code, seed=seed)
+        return verifier.verify(spec, source, seed=seed)
+
+
+def as_task_and_code(task: TaskSpec | Path | str, code: str | None = None) -> tuple[TaskSpec, str]:
+    """What is to be judged, and by what; a ``VERIFY(...)`` is both, unless it only names its code.
+
+    Raises:
+        UsageError, NotFoundError, TaskFormatError: as :func:`as_task`; or there is no code, or two.
+    """
+    require_type(code, (str, NoneType), "the code must be source text")
+    text = _literal_in(task)
+    if text:
+        return read_literal(text, code or "")
+    spec = as_task(task)
+    if code is None:
+        raise UsageError("there is no code to judge", hint="give its source; only VERIFY(...) may hold its own")
+    return spec, code
 
 
 def as_task(task: TaskSpec | Path | str) -> TaskSpec:
-    """A task from itself, from a file, or from text of more than one line: YAML, or a Python stub.
+    """A task from itself, from a file, or from text: more than one line of YAML or Python, or one ``VERIFY(...)``.
 
     Raises:
         UsageError: it is nothing of these, or empty, or its file cannot be read.
@@ -60,7 +82,7 @@ def as_task(task: TaskSpec | Path | str) -> TaskSpec:
     require_type(task, (str, Path), "the task must be a TaskSpec, a path or text")
     if isinstance(task, str) and not task.strip():
         raise UsageError("the task is empty", hint="give its text or its file")
-    if isinstance(task, str) and "\n" in task:
+    if isinstance(task, str) and is_task_text(task):
         return parse_task(task)
     try:
         return load_task(task)
@@ -68,8 +90,23 @@ def as_task(task: TaskSpec | Path | str) -> TaskSpec:
         shown = str(task) if len(str(task)) <= SHOWN_CHARS else f"{str(task)[:SHOWN_CHARS]}..."
         raise UsageError(
             f"no task can be read from the file {shown!r}: {error.strerror}",
-            hint="name a file, or give text of more than one line",
+            hint="name a file, or give text of more than one line, or VERIFY(...)",
         ) from error
+
+
+def _literal_in(task: TaskSpec | Path | str) -> str:
+    """The ``VERIFY(...)`` that a task's text or file is, or nothing; what is wrong with a file, ``load_task`` says."""
+    if isinstance(task, TaskSpec):
+        return ""
+    if isinstance(task, str) and is_task_text(task):
+        return task if is_literal(task) else ""
+    try:
+        path = Path(task)
+        is_readable = path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
+        text = path.read_text(encoding="utf-8-sig") if is_readable else ""
+    except (OSError, TypeError, ValueError):
+        return ""
+    return text if is_literal(text, path.name) else ""
 
 
 def require_type(value: object, types: tuple[type, ...], demand: str) -> None:

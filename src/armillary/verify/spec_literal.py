@@ -8,7 +8,7 @@
 
 ``CONSTRAINTS=[...]`` means the same. The code is a quoted text, or a name for a fenced block that stands before it or
 for a file that is given beside it. Its last function is judged, or the one of that name. Parameters without a type get
-the one that the conditions suggest.
+the one that the conditions suggest. All of it may stand on one line, the code quoted with escapes for its breaks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from armillary.core.errors import TaskFormatError
@@ -68,6 +69,16 @@ class _Form:
 def is_literal(text: str, name: str = "") -> bool:
     """Whether a text is ``VERIFY(...)``, behind nothing but comments and fenced code, or its file is named so."""
     return name.lower().endswith(".verify") or _HEAD.match(text, _start(text)) is not None
+
+
+def is_task_text(argument: str) -> bool:
+    """Whether what stands for a task is its own text, not the name of a file: it has lines, or is one ``VERIFY(...)``.
+
+    A file that exists is one, whatever its name.
+    """
+    if "\n" in argument:
+        return True
+    return is_literal(argument) and not _is_file(argument)
 
 
 def read_literal(text: str, code: str = "") -> tuple[TaskSpec, str]:
@@ -275,6 +286,13 @@ class _Parser:
     def _offset(self, place: tuple[int, int]) -> int:
         line, column = self._where(place)
         return self._line_starts[line - 1] + column
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False  # no file can have such a name
 
 
 def _start(text: str) -> int:
