@@ -7,11 +7,12 @@ import pytest
 
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import Parameter, Predicate, TaskSpec
+from armillary.verify import oracles
 from armillary.verify.contract import Contract
 from armillary.verify.execution import Jail
 from armillary.verify.oracles import DifferentialOracle, Finding, PropertyOracle, Unjudged
 from armillary.verify.readable import MAX_HASHED_MEMBERS
-from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
+from armillary.verify.sandbox.outcomes import Call, JailResult, Limits, Outcome
 
 
 def task(**fields: Any) -> TaskSpec:
@@ -145,10 +146,62 @@ def test_laws_and_references_are_unjudged_where_calls_were_skipped(jail: Jail) -
     assert judge(jail, task(reference="def f(x): return x"), code, *range(5))[4] == {"reference": "not run"}
 
 
-def test_a_reference_without_an_answer_leaves_the_input_unjudged(jail: Jail) -> None:
-    reference = "def f(x):\n    while x: pass\n    return x"
-    [row] = judge(jail, task(reference=reference), "def f(x): return x", 1)
-    assert row == {"reference": "the reference: no answer within the time limit"}
+def test_a_reference_does_not_speak_of_an_input_on_which_it_gives_no_answer(jail: Jail) -> None:
+    spec = task(reference="def f(x):\n    while x == 1: pass\n    return x")
+    rows = DifferentialOracle(spec, jail, "def f(x): return x").judge([(0,), (1,), (2,)])
+    outside = Unjudged("the reference gives no answer in time", is_outside=True)
+    assert [row["reference"] for row in rows] == [None, outside, None]
+
+
+def test_a_reference_that_seldom_answers_is_soon_left(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracles, "MAX_REFERENCE_STOPS", 1)
+    spec = task(reference="def f(x):\n    while x: pass\n    return x")
+    for row in judge(jail, spec, "def f(x): return x", *range(1, 6))[2:]:
+        assert row == {"reference": "the reference: not run"}
+
+
+def test_a_program_is_run_on_no_input_of_which_the_reference_does_not_speak(jail: Jail) -> None:
+    spec = task(reference="def f(x): return 6 // x")
+    code = "import os\ndef f(x): return 6 // x if x else os._exit(1)"
+    raises = {"reference": "the reference raises"}
+    assert judge(jail, spec, code, 0, 1, 0, 2) == [raises, {"reference": None}, raises, {"reference": None}]
+    assert judge(jail, spec, "1 / 0", 0) == [raises]
+
+
+def test_nothing_is_run_behind_the_first_call_without_an_answer(jail: Jail) -> None:
+    spec = task(reference="def f(x): return x")
+    rows = judge(jail, spec, "import os\ndef f(x): return x if x < 1 else os._exit(1)", *range(3))
+    assert rows == [{"reference": None}, {"reference": ("1", "the process ended itself")}, {"reference": "not run"}]
+
+
+def test_a_large_input_behind_one_that_takes_too_long_would_too(
+    scripted: Any, result: Callable[..., JailResult]
+) -> None:
+    def script(source: str, calls: Sequence[Call], run: int) -> JailResult:
+        answers = [Outcome("returned", row.arguments[0]) for row in calls]
+        if source == "code":
+            return result([Outcome("timeout"), *[Outcome("missing")] * (len(calls) - 1)], stopped_by="cpu")
+        return result(answers)
+
+    slow = {"reference": "no answer within the time limit on a large input"}
+    assert judge(scripted(script), task(reference="reference"), "code", 20_000, 30_000) == [slow, slow]
+
+
+def test_a_program_that_answers_slowly_gets_all_the_time_that_the_jail_allows(
+    scripted: Any, result: Callable[..., JailResult]
+) -> None:
+    limits: list[Limits | None] = []
+
+    class SlowJail(scripted):  # type: ignore[misc]
+        def run(self, source: str, calls: Sequence[Call] = (), **options: Any) -> JailResult:
+            limits.append(options["limits"])
+            answers = [Outcome("returned", row.arguments[0]) for row in calls]
+            is_hasty = source == "code" and options["limits"] is not None and len(calls) > 1
+            return result([answers[0], *[Outcome("missing")] * (len(calls) - 1)] if is_hasty else answers)
+
+    rows = judge(SlowJail(None), task(reference="reference"), "code", 1, 2, 3)
+    assert rows == [{"reference": None}] * 3
+    assert limits[-1] is None
 
 
 def test_an_equality_law_is_compared_by_value_outside_of_the_jail(jail: Jail) -> None:
@@ -247,6 +300,11 @@ def test_a_program_that_does_not_load_is_not_judged(
 
     jail = scripted(script)
     assert judge(jail, spec, "", 1) == [{promise: f"{culprit} loads now and then: E: no"}]
+
+
+def test_code_that_does_not_load_beside_its_reference_is_not_judged(jail: Jail) -> None:
+    reason = "the code loads now and then: ZeroDivisionError: division by zero"
+    assert judge(jail, task(reference="def f(x): return x"), "1 / 0", 1) == [{"reference": reason}]
 
 
 def test_the_reference_decides_where_it_returns(jail: Jail) -> None:

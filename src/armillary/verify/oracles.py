@@ -9,15 +9,18 @@ How each kind of evidence is gathered:
   it, or where the reference returned; a law cannot be judged on an input on which a side raises.
 * A call that does not end within the sandbox's limit, or that ends its process, breaks every promise about its input:
   nothing could be said of the answer. On a large input running out of time is only noted: there an honest program may.
+* A reference speaks of the inputs on which it returns, and returns soon: inputs that nobody bounded send right programs
+  into endless loops, too. The program is run on no others, and stopped soon after the first that it does not answer.
 * What cannot be judged is said to be so, with the reason: every promise stands in every judgement. A value that cannot
   leave the jail may be right, so it is not held against the program; but whoever hides a result is not tested by it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import CheckOrigin, Level
@@ -27,7 +30,13 @@ from armillary.verify.execution import Execution, Jail, Observation, run_calls
 from armillary.verify.generate import Arguments, is_large
 from armillary.verify.laws import Laws, Side
 from armillary.verify.readable import readable_value
-from armillary.verify.sandbox.outcomes import Call
+from armillary.verify.sandbox.outcomes import Call, Limits
+
+REFERENCE_CALL_CPU_S = 0.5
+# Calls that a reference may leave without an answer; a batch of inputs after them ends at its first.
+MAX_REFERENCE_STOPS = 8
+# A process that has spent a call's time ends soon, as one such call refutes a program.
+HASTY_LIMITS = Limits(cpu_s=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,7 @@ class Unjudged:
     is_unloaded: bool = False
 
 
+_STOPS: Final = frozenset({"timeout", "died"})
 SLOW = Unjudged("no answer within the time limit on a large input", is_outside=True)
 
 # For one input: the id of every promise -> how it is broken, why it is not judged, or None where it holds.
@@ -216,6 +226,7 @@ class DifferentialOracle:
         self._jail = jail
         self._code = code
         self._seed = seed
+        self._num_stops_left = MAX_REFERENCE_STOPS
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -223,30 +234,63 @@ class DifferentialOracle:
         return (Promise("reference", "differential", "user", "the same results as the reference"),)
 
     def judge(self, inputs: Sequence[Arguments]) -> list[Judgement]:
-        """Run both on all inputs; where the reference raises, the input is outside of what it defines."""
-        calls = [Call(self._task.entry_point, row) for row in inputs]
-        wanted = run_calls(self._jail, self._task.reference, calls, seed=self._seed)
-        found = run_calls(self._jail, self._code, calls, seed=self._seed)
-        for name, execution in (("the reference", wanted), ("the code", found)):
-            if execution.load_error:
-                return [{"reference": _unloaded(name, execution)} for _ in inputs]
-        rows = zip(inputs, wanted.observations, found.observations, strict=True)
+        """Run the reference on all inputs, then the program on those on which it returns."""
+        wanted = self._run_reference(inputs)
+        if wanted.load_error:
+            return [{"reference": _unloaded("the reference", wanted)} for _ in inputs]
+        asked = [item for item, seen in zip(inputs, wanted.observations, strict=True) if seen.kind == "returned"]
+        found = self._run(asked)
+        if found.load_error:
+            return [{"reference": _unloaded("the code", found)} for _ in inputs]
+        answers = iter(found.observations)
         return [
-            {"reference": SLOW}
-            if left.kind == "timeout" and is_large(item)
-            else _excused({"reference": self._judge(left, right)}, item)
-            for item, left, right in rows
+            self._judge_answer(seen, next(answers), item)
+            if seen.kind == "returned"
+            else {"reference": _undefined(seen, item)}
+            for item, seen in zip(inputs, wanted.observations, strict=True)
         ]
 
+    def _run_reference(self, inputs: Sequence[Arguments]) -> Execution:
+        num_stops = max(1, self._num_stops_left)
+        cpu_s = math.ceil(num_stops * REFERENCE_CALL_CPU_S)
+        limits = Limits(wall_s=30.0, cpu_s=cpu_s, call_cpu_s=REFERENCE_CALL_CPU_S)
+        calls = self._calls(inputs)
+        found = run_calls(self._jail, self._task.reference, calls, limits=limits, max_stops=num_stops, seed=self._seed)
+        self._num_stops_left -= sum(seen.kind in _STOPS for seen in found.observations)
+        return found
+
+    def _run(self, inputs: Sequence[Arguments]) -> Execution:
+        if not inputs:
+            return Execution(())
+        calls = self._calls(inputs)
+        found = run_calls(self._jail, self._code, calls, limits=HASTY_LIMITS, max_stops=1, seed=self._seed)
+        kinds = {seen.kind for seen in found.observations}
+        # Many calls that are slow, but answered, have been cut off; they are given all the time that the jail allows.
+        is_cut_off = "skipped" in kinds and not kinds & _STOPS
+        return run_calls(self._jail, self._code, calls, seed=self._seed) if is_cut_off else found
+
+    def _calls(self, inputs: Sequence[Arguments]) -> list[Call]:
+        return [Call(self._task.entry_point, row) for row in inputs]
+
+    def _judge_answer(self, wanted: Observation, found: Observation, arguments: Arguments) -> Row:
+        if found.kind == "skipped" and is_large(arguments):
+            return {"reference": SLOW}  # it stands behind one that took too long
+        return _excused({"reference": self._judge(wanted, found)}, arguments)
+
     def _judge(self, wanted: Observation, found: Observation) -> Finding | Unjudged | None:
-        if wanted.kind == "raised":
-            return Unjudged("the reference raises", is_outside=True)
-        if wanted.kind != "returned":
-            return Unjudged(f"the reference: {wanted.text}")
         if found.kind == "skipped" or (found.kind == "unencodable" and not found.equals_nothing):
             return Unjudged(found.text, is_hidden=found.kind == "unencodable")
         is_same = found.kind == "returned" and matches(wanted.value, found.value, self._task.returns)
         return None if is_same else _finding(wanted.text, found)
+
+
+def _undefined(seen: Observation, arguments: Arguments) -> Unjudged:
+    """An input on which the reference does not return."""
+    if seen.kind == "raised":
+        return Unjudged("the reference raises", is_outside=True)
+    if seen.kind == "timeout":
+        return SLOW if is_large(arguments) else Unjudged("the reference gives no answer in time", is_outside=True)
+    return Unjudged(f"the reference: {seen.text}")
 
 
 def _excused(row: Row, arguments: Arguments) -> Row:
