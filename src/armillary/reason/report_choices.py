@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from armillary.core.trace import TraceEvent
-from armillary.reason.markup import Markup, join, tag
-from armillary.reason.report_attempts import shorten, wide
+from armillary.reason.markup import NOTHING, Markup, join, tag
+from armillary.reason.report_parts import short_code, shorten, table
 from armillary.reason.report_story import Story
 from armillary.reason.report_votes import Vote, votes_of
 
@@ -33,27 +33,21 @@ def _decision(function: str, event: TraceEvent) -> Markup:
 
 def _selection(body: dict[str, Any]) -> Markup:
     share = f"; its group has {body['share']:.0%} of the weight" if "share" in body else ""
-    about = tag("p", "Groups that were held to be alike, biggest first:")
-    groups = tag("ol", *(tag("li", _cluster(names)) for names in body["clusters"]))
-    return join(tag("strong", f"{body['chosen']} chosen: "), f"{body['why']}{share}", about, groups)
-
-
-def _cluster(names: Sequence[str]) -> str:
-    return f"{len(names)} attempt{'' if len(names) == 1 else 's'}: {shorten(', '.join(names))}"
+    clusters = body["clusters"]
+    groups = [f"{len(names)} attempts: {shorten(', '.join(names))}" for names in clusters if len(names) > 1]
+    loners = [", ".join(names) for names in clusters if len(names) == 1]
+    if loners and len(clusters) > 1:
+        groups.append(f"{len(loners)} like no other: {shorten(', '.join(loners))}")
+    about = tag("p", "Attempts that were held to behave alike, the biggest group first:") if groups else NOTHING
+    listed = tag("ul", *(tag("li", group) for group in groups)) if groups else NOTHING
+    return join(tag("strong", f"{body['chosen']} chosen: "), f"{body['why']}{share}", about, listed)
 
 
 def _votes(votes: Sequence[Vote]) -> Markup:
-    head = tag("tr", *(tag("th", name, scope="col") for name in VOTE_HEADS))
-    table = tag("table", tag("thead", head), tag("tbody", *map(_vote_row, votes)))
     about = tag("strong", "The model was asked what is right on inputs on which the groups differ:")
-    return join(about, wide(table, "the model's own tests"))
+    return join(about, table("the model's own tests", VOTE_HEADS, [_vote_row(vote) for vote in votes]))
 
 
-def _vote_row(vote: Vote) -> Markup:
-    return tag(
-        "tr",
-        tag("td", tag("code", shorten(vote.call))),
-        tag("td", tag("code", shorten(vote.wanted))),
-        tag("td", str(vote.count)),
-        tag("td", shorten(", ".join(vote.keepers)) or "none"),
-    )
+def _vote_row(vote: Vote) -> tuple[Markup | str, ...]:
+    keepers = shorten(", ".join(vote.keepers)) or "none"
+    return short_code(vote.call), short_code(vote.wanted), str(vote.count), keepers

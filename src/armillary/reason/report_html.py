@@ -8,24 +8,19 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from armillary.core.tasks import Example, Predicate, TaskSpec
 from armillary.core.values import dumps
 from armillary.reason.markup import NOTHING, Markup, join, tag
-from armillary.reason.report_attempts import (
-    attempts_section,
-    badge,
-    checks_table,
-    counterexample,
-    facts,
-    shorten,
-    status_of,
-    wide,
-)
+from armillary.reason.report_attempts import attempts_section
 from armillary.reason.report_choices import choices_section
 from armillary.reason.report_code import show_code, show_text
-from armillary.reason.report_story import Answered, Span, Story, Tried, Work
+from armillary.reason.report_glance import answer_section, evidence_section, rejected_section, verdict_section
+from armillary.reason.report_parts import facts, short_code, table
+from armillary.reason.report_story import Span, Story, Work
 from armillary.reason.report_style import STYLE
 from armillary.verify.rendering import render, render_call
 
@@ -33,35 +28,54 @@ TIMELINE_WIDTH = 1000
 LANES: tuple[Work, ...] = ("model", "checking", "other")
 LANE_HEIGHT = 24
 WORK_NAMES = {"model": "the model writes", "checking": "code is checked", "other": "everything else"}
-MEANINGS = {
-    "PROVED": "What the user demands was proved for every input that the task allows, not only tried.",
-    "TESTED": "Nothing was found against the answer on generated inputs. That is no proof.",
-    "EXAMPLES_PASS": "The answer is right on the task's examples; there was nothing else to hold it to.",
-    "REFUTED": "The answer is known to be wrong; the counterexample shows where.",
-    "UNKNOWN": "Nothing speaks for the answer and nothing against it.",
-    "SPEC_SUSPECT": "The task contradicts itself, so no answer can be right.",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page.
+
+    Attributes:
+        name: where links lead to.
+    """
+
+    name: str
+    title: str
+    shown: Markup
 
 
 def page(story: Story) -> str:
     """The whole page, well-formed."""
-    sections = [
-        ("verdict", "Verdict", _verdict(story)),
-        ("answer", "Answer", _answer(story)),
-        ("task", "Task", _task(story.task)),
-        ("choice", "Why this answer", choices_section(story)),
-        ("time", "Time", _times(story)),
-        ("attempts", "Attempts", attempts_section(story)),
-        ("origin", "Where this comes from", _origin(story)),
+    first = _section("verdict", "Verdict", verdict_section(story))
+    glance = [
+        _section("answer", "Answer", answer_section(story)),
+        _section("rejected", "What was rejected", rejected_section(story)),
     ]
-    links = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections]
+    rest = [
+        _section("evidence", "Evidence", evidence_section(story)),
+        _section("task", "Task", _task(story.task)),
+        _section("choice", "Why this answer", choices_section(story)),
+        _section("time", "Time", _times(story)),
+        _section("attempts", "Attempts", attempts_section(story)),
+        _section("origin", "Where this comes from", _origin(story)),
+    ]
+    links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in (first, *glance, *rest)]
     body = [
         tag("a", "Skip to the report", href="#report", class_="skip"),
-        tag("header", tag("h1", "Report on ", tag("code", story.task.entry_point)), _note(story)),
+        tag("header", tag("h1", "Report on ", tag("code", story.task.entry_point)), _subtitle(story), _note(story)),
         tag("nav", tag("ul", *links), aria_label="Sections"),
-        tag("main", *(tag("section", tag("h2", title), part, id=name) for name, title, part in sections), id="report"),
+        tag(
+            "main",
+            first.shown,
+            tag("div", *(section.shown for section in glance), class_="glance"),
+            *(section.shown for section in rest),
+            id="report",
+        ),
     ]
     return f"<!DOCTYPE html>\n{tag('html', _head(story), tag('body', *body), lang='en').source}\n"
+
+
+def _section(name: str, title: str, content: Markup) -> Section:
+    return Section(name, title, tag("section", tag("h2", title), content, id=name))
 
 
 def _head(story: Story) -> Markup:
@@ -79,72 +93,30 @@ def _head(story: Story) -> Markup:
     )
 
 
+def _subtitle(story: Story) -> Markup:
+    name = _model(story).get("name")
+    parts = [str(name)] if name else []
+    took = f"took {story.spans[-1].stop_s:.1f} s"
+    return tag("p", ", ".join([*parts, _when(story.started_at), took]), class_="faint")
+
+
 def _note(story: Story) -> Markup:
     return tag("p", story.note, class_="note") if story.note else NOTHING
 
 
-def _verdict(story: Story) -> Markup:
-    if story.answer is None:
-        best = f" The best attempt so far was {story.chosen.id}." if story.chosen else ""
-        parts = [tag("p", tag("strong", "No answer: the run was interrupted."), best)]
-    else:
-        answer = story.answer
-        parts = [
-            tag("p", badge(answer.status), f" {answer.why}"),
-            tag("p", MEANINGS.get(answer.status, "")),
-            facts(
-                [
-                    ("stopped by", answer.stopped_by),
-                    ("tokens", f"{answer.prompt_tokens} read, {answer.completion_tokens} written"),
-                    ("attempts", str(len(story.attempts))),
-                    *_evidence(answer),
-                ]
-            ),
-        ]
-    return join(*parts, _tested(story.chosen))
-
-
-def _evidence(answer: Answered) -> list[tuple[str, Markup | str]]:
-    found = answer.evidence
-    if found is None:
-        return []
-    rows: list[tuple[str, Markup | str]] = [
-        ("speaks for it", f"{found.num_examples} examples, {found.num_inputs} generated inputs"),
-        ("agreement", f"{found.num_agreeing} of {found.num_rivals} first proposals behave like it"),
-    ]
-    if found.soft_total:
-        rows.append(("model's own tests", f"passes {found.soft_passed} of {found.soft_total}"))
-    return [*rows, ("strength", f"{found.strength:.2f}")]
-
-
-def _tested(chosen: Tried | None) -> Markup:
-    """What exactly was tested of the answer."""
-    if chosen is None or chosen.verdict is None:
-        return NOTHING
-    verdict = chosen.verdict
-    head = f"What was tested: {len(verdict.checks)} checks on {verdict.num_inputs} inputs, seed {verdict.seed}"
-    return join(tag("h3", head), counterexample(verdict.counterexample), checks_table(verdict))
-
-
-def _answer(story: Story) -> Markup:
-    chosen = story.chosen
-    if chosen is None:
-        return tag("p", "There is none.")
-    link = tag("a", chosen.id, href=f"#attempt-{chosen.number}")
-    return join(tag("p", "Attempt ", link, ", ", status_of(chosen)), show_code(chosen.code))
-
-
 def _task(task: TaskSpec) -> Markup:
-    parameters = [tag("li", tag("code", item.name, *_typed(item.annotation, item.domain))) for item in task.parameters]
+    parameters = [
+        tag("li", tag("code", item.name, *_typed(item.annotation, item.domain), class_="signature"))
+        for item in task.parameters
+    ]
     parts = [show_text(task.prompt), tag("h3", "Parameters"), tag("ul", *parameters)] if parameters else []
     parts = parts or [show_text(task.prompt)]
     if task.returns:
         parts.append(tag("p", "Returns ", tag("code", task.returns)))
     if task.examples:
         rows = [_example_row(task.entry_point, item) for item in task.examples]
-        head = tag("tr", *(tag("th", name, scope="col") for name in ("call", "must give", "written by")))
-        table = tag("table", tag("thead", head), tag("tbody", *rows))
-        parts += [tag("h3", f"Examples ({len(task.examples)})"), wide(table, "examples")]
+        examples = table("examples", ("call", "must give", "written by"), rows)
+        parts += [tag("h3", f"Examples ({len(task.examples)})"), examples]
     raised = tuple(Predicate(f"{name} when {condition}") for name, condition in task.raises)
     parts += [
         _predicates("Inputs worth testing", task.requires),
@@ -164,22 +136,18 @@ def _task(task: TaskSpec) -> Markup:
 
 
 def _typed(annotation: str, domain: str) -> list[str]:
-    return [f": {annotation}" if annotation else "", f"    # {domain}" if domain else ""]
+    return [f": {annotation}" if annotation else "", f"  # {domain}" if domain else ""]
 
 
-def _example_row(function: str, example: Example) -> Markup:
+def _example_row(function: str, example: Example) -> tuple[Markup | str, ...]:
     wanted = f"raises {example.raises}" if example.raises else render(example.expected)
-    cells = (render_call(function, example.arguments), wanted)
-    return tag("tr", *(tag("td", tag("code", shorten(cell))) for cell in cells), tag("td", example.origin))
+    return short_code(render_call(function, example.arguments)), short_code(wanted), example.origin
 
 
 def _predicates(title: str, predicates: Sequence[Predicate]) -> Markup:
     if not predicates:
         return NOTHING
-    rows = [
-        tag("li", tag("code", shorten(item.text)), tag("span", f" ({item.origin})", class_="faint"))
-        for item in predicates
-    ]
+    rows = [tag("li", short_code(item.text), tag("span", f" ({item.origin})", class_="faint")) for item in predicates]
     return join(tag("h3", title), tag("ul", *rows))
 
 
@@ -198,14 +166,13 @@ def _times(story: Story) -> Markup:
         role="img",
     )
     marks = tag("p", *(tag("span", f"{total_s * part:.1f} s") for part in (0, 0.5, 1)), class_="scale")
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("work", "seconds", "share")))
     rows = [_work_row(work, story.total_s(work), total_s) for work in LANES]
     source = (
         "Told from the times at which events were written: what an attempt ends was the model's time, "
         "what a verdict, a choice or a request ends was checking; a candidate that was cut off leaves no event."
     )
-    table = tag("table", tag("thead", head), tag("tbody", *rows))
-    return join(chart, marks, wide(table, "times"), tag("p", source, class_="note"))
+    times = table("times", ("work", "seconds", "share"), rows)
+    return join(chart, marks, times, tag("p", source, class_="note"))
 
 
 def _bar(span: Span, total_s: float) -> Markup:
@@ -222,16 +189,13 @@ def _bar(span: Span, total_s: float) -> Markup:
     )
 
 
-def _work_row(work: Work, spent_s: float, total_s: float) -> Markup:
+def _work_row(work: Work, spent_s: float, total_s: float) -> tuple[Markup | str, ...]:
     swatch = tag("span", class_=f"swatch {work}")
-    cells = (join(swatch, f" {WORK_NAMES[work]}"), f"{spent_s:.2f}", f"{spent_s / total_s:.0%}")
-    return tag("tr", *(tag("td", cell) for cell in cells))
+    return join(swatch, f" {WORK_NAMES[work]}"), f"{spent_s:.2f}", f"{spent_s / total_s:.0%}"
 
 
 def _origin(story: Story) -> Markup:
-    header = story.header
-    model = header.get("model")
-    model = model if isinstance(model, dict) else {}
+    header, model = story.header, _model(story)
     rows: list[tuple[str, Markup | str]] = [
         ("model", str(model.get("name", ""))),
         ("model's SHA-256", tag("code", str(model.get("sha256", "")) or "not told")),
@@ -249,6 +213,11 @@ def _origin(story: Story) -> Markup:
     return join(facts(rows), tag("p", again), command, _others(story))
 
 
+def _model(story: Story) -> dict[str, Any]:
+    model = story.header.get("model")
+    return model if isinstance(model, dict) else {}
+
+
 def _when(at_s: float) -> str:
     try:
         return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -259,6 +228,6 @@ def _when(at_s: float) -> str:
 def _others(story: Story) -> Markup:
     if not story.others:
         return NOTHING
-    rows = [tag("li", f"{event.kind} ", tag("code", shorten(dumps(event.body)))) for event in story.others]
+    rows = [tag("li", f"{event.kind} ", short_code(dumps(event.body))) for event in story.others]
     head = tag("summary", f"{len(rows)} other events of the trace")
     return tag("details", head, tag("ul", *rows))
