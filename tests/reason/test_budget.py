@@ -10,13 +10,14 @@ from reason_fakes import Clock
 from armillary.core.messages import Message, Usage
 from armillary.core.tasks import Budget
 from armillary.reason.budget import MAX_ANSWER_TOKENS, MIN_ANSWER_TOKENS, Ledger, estimate_tokens
+from armillary.reason.lease import CoreLease
 
 MESSAGES = (Message("user", "x" * 276),)
 PROMPT_TOKENS = 100
 
 
 def ledger(clock: Clock | None = None, **budget: float) -> Ledger:
-    return Ledger(Budget(**budget), clock or Clock())  # type: ignore[arg-type]  # whole numbers where they must be
+    return Ledger(Budget(**budget), CoreLease(clock or Clock()))  # type: ignore[arg-type]  # whole numbers where they must be
 
 
 def test_a_prompt_is_estimated_from_its_bytes() -> None:
@@ -79,26 +80,38 @@ def test_time_is_out_when_the_seconds_are_spent() -> None:
 
 def test_speed_leaves_out_the_time_spent_checking() -> None:
     clock = Clock()
-    books = ledger(clock)
+    lease = CoreLease(clock)
+    books = Ledger(Budget(), lease)
     clock.now_s += 2.0
-    with books.checking():
+    with lease.hold("verifier"):
         clock.now_s += 8.0
     books.spend(Usage(100, 40))
     assert books.tokens_per_s == 20.0
 
 
-def test_checking_counts_even_when_it_fails() -> None:
+def test_what_the_model_did_before_the_search_is_the_time_to_load_it() -> None:
     clock = Clock()
-    books = ledger(clock)
+    lease = CoreLease(clock, cpu_clock=Clock())
+    with lease.hold("model"):
+        clock.now_s += 3.0
+    books = Ledger(Budget(), lease)
+    with lease.hold("model"):
+        clock.now_s += 1.0
+    assert (books.load_s, books.spent_s("model"), books.elapsed_s) == (3.0, 1.0, 1.0)
+    assert books.cores() == {"model_s": 1.0, "verifier_s": 0.0, "overlap_s": 0.0, "num_handovers": 0}
 
-    def check() -> None:
-        with books.checking():
-            clock.now_s += 3.0
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        check()
-    assert books.checking_s == 3.0
+def test_each_lap_tells_the_seconds_since_the_one_before() -> None:
+    clock = Clock()
+    lease = CoreLease(clock)
+    books = Ledger(Budget(), lease)
+    with lease.hold("model"):
+        clock.now_s += 1.0
+    assert books.lap() == {"at_s": 1.0, "model_s": 1.0, "verifier_s": 0.0}
+    clock.now_s += 0.5
+    with lease.hold("verifier"):
+        clock.now_s += 2.0
+    assert books.lap() == {"at_s": 3.5, "model_s": 0.0, "verifier_s": 2.0}
 
 
 def test_speed_before_any_time_has_passed_is_zero() -> None:

@@ -15,6 +15,7 @@ from armillary.core.tasks import Budget, TaskSpec, task_from_json
 from armillary.core.trace import Trace, read_trace
 from armillary.core.verdicts import Status, Verdict, verdict_from_json
 from armillary.reason.evidence import Evidence
+from armillary.reason.lease import CoreLease
 from armillary.reason.loop import solve
 from armillary.reason.search import Solution
 
@@ -35,7 +36,8 @@ def run(
     **more: Any,
 ) -> Solution:
     verifier = verifier or OracleVerifier(TRUTH)
-    return solve(task or task_with(), model, verifier, trace or Trace(), clock=model.clock, **more)
+    lease = CoreLease(model.clock)
+    return solve(task or task_with(), model, verifier, trace or Trace(), lease=lease, **more)
 
 
 def kinds(trace: Trace) -> list[str]:
@@ -118,6 +120,8 @@ def test_where_accepted_answers_differ_the_models_own_tests_decide() -> None:
     assert solution.code == VOTED[1]
     (votes,) = bodies(trace, "votes")
     assert votes["inputs"] == [{"tuple": [9]}]
+    assert [0, "assert f(9) == 6", 4, "stop"] in votes["answers"]
+    assert len(votes["answers"]) == 5
     assert votes["tests"] == [[{"tuple": [9]}, 6, "", 4], [{"tuple": [9]}, 5, "", 1]]
     assert votes["passed"] == {"a0": [False, True], "a1": [True, False], "a2": [False, False]}
     assert [body["chosen"] for body in bodies(trace, "selection")] == ["a0", "a1"]
@@ -129,7 +133,9 @@ def test_what_the_model_says_of_other_calls_is_not_heard() -> None:
     verifier = OracleVerifier(dict.fromkeys(VOTED, judged(3)), telling=({"tuple": [9]},))
     trace = Trace()
     assert vote(verifier, "assert f(8) == 6", "", "I", "f", "assert", trace=trace).code == VOTED[0]
-    assert not bodies(trace, "votes")
+    (votes,) = bodies(trace, "votes")
+    assert (votes["tests"], votes["passed"]) == ([], {"a0": [], "a1": [], "a2": []})
+    assert [body["chosen"] for body in bodies(trace, "selection")] == ["a0"]
 
 
 def test_no_votes_are_asked_for_without_tokens_for_them() -> None:
@@ -394,9 +400,9 @@ def test_the_header_names_format_model_jail_and_seed() -> None:
     trace = Trace()
     run(model_of([RIGHT], [RIGHT, RIGHT]), trace=trace, seed=4)
     (header,) = bodies(trace, "header")
-    assert set(header) == {"format", "armillary", "python", "model", "sandbox_tier", "seed"}
+    assert set(header) == {"format", "rules", "armillary", "python", "model", "sandbox_tier", "seed", "load_s"}
     assert header["model"] == {"name": "scripted", "sha256": "0" * 64}
-    assert (header["format"], header["sandbox_tier"], header["seed"]) == (1, "A", 4)
+    assert (header["format"], header["sandbox_tier"], header["seed"], header["load_s"]) == (1, "A", 4, None)
 
 
 def test_task_and_verdicts_can_be_read_back_from_the_trace() -> None:

@@ -114,6 +114,16 @@ def test_what_is_no_task_is_refused_before_anything_is_begun(settings: Settings)
     assert not settings.home.exists()
 
 
+@pytest.mark.parametrize(("model", "is_measured"), [("tiny", True), (None, True), (Fixed(), False)])
+def test_the_time_to_load_the_model_is_in_the_trace_where_it_was_loaded(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any, is_measured: bool
+) -> None:
+    monkeypatch.setattr(stack, "generator_for", lambda settings, name: Fixed())
+    stack.solve(STUB, model=model, candidates=1, trace_path=tmp_path / "run.jsonl", settings=settings)
+    load_s: Any = next(read_trace(tmp_path / "run.jsonl")).body["load_s"]
+    assert (load_s is not None and load_s > 0) == is_measured
+
+
 def test_each_run_gets_a_trace_of_its_own(settings: Settings) -> None:
     for _ in range(2):
         stack.solve(STUB, model=Fixed(), candidates=1, settings=settings)

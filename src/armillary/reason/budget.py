@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
 from armillary.core.messages import Message, Usage
 from armillary.core.tasks import Budget
+from armillary.core.values import Json
+from armillary.reason.lease import CoreLease, Holder
 
 MAX_ANSWER_TOKENS = 640
 MIN_ANSWER_TOKENS = 48
 BYTES_PER_TOKEN = 3
 MESSAGE_OVERHEAD_TOKENS = 8
-
-Clock = Callable[[], float]
+TIME_DIGITS = 6
+HOLDERS: tuple[Holder, ...] = ("model", "verifier")
 
 
 class StopReason(StrEnum):
@@ -54,20 +54,25 @@ class Ledger:
 
     Args:
         budget: what may be spent.
-        clock: monotonic seconds; time counts from here on.
+        lease: measures who has the cores, by its own clock; time counts from here on.
+
+    Attributes:
+        load_s: seconds that the model had the cores before: to be loaded, where the caller measured that.
     """
 
-    def __init__(self, budget: Budget, clock: Clock) -> None:
+    def __init__(self, budget: Budget, lease: CoreLease) -> None:
         self.budget = budget
         self.usage = Usage()
-        self.checking_s = 0.0
-        self._clock = clock
-        self._start_s = clock()
+        self.load_s = lease.held_s("model")
+        self._lease = lease
+        self._start_s = lease.clock()
+        self._held_s = {holder: lease.held_s(holder) for holder in HOLDERS}
+        self._lap_s = dict(self._held_s)
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the search began."""
-        return self._clock() - self._start_s
+        return self._lease.clock() - self._start_s
 
     @property
     def remaining_tokens(self) -> int:
@@ -77,21 +82,33 @@ class Ledger:
     @property
     def tokens_per_s(self) -> float:
         """Written tokens per second of model time: seconds spent checking are not counted."""
-        generating_s = self.elapsed_s - self.checking_s
+        generating_s = self.elapsed_s - self.spent_s("verifier")
         return self.usage.completion_tokens / generating_s if generating_s > 0 else 0.0
 
     def spend(self, usage: Usage) -> None:
         """Book tokens."""
         self.usage = self.usage + usage
 
-    @contextmanager
-    def checking(self) -> Iterator[None]:
-        """Book the time inside the block as time in which the model stood still."""
-        start_s = self._clock()
-        try:
-            yield
-        finally:
-            self.checking_s += self._clock() - start_s
+    def spent_s(self, holder: Holder) -> float:
+        """Seconds of this solve in which somebody had the cores."""
+        return self._lease.held_s(holder) - self._held_s[holder]
+
+    def lap(self) -> dict[str, Json]:
+        """Seconds since the solve began, and those that each had the cores since the last lap; for the trace."""
+        now_s = {holder: self._lease.held_s(holder) for holder in HOLDERS}
+        spent: dict[str, Json] = {
+            f"{holder}_s": round(now_s[holder] - self._lap_s[holder], TIME_DIGITS) for holder in HOLDERS
+        }
+        self._lap_s = now_s
+        return {"at_s": round(self.elapsed_s, TIME_DIGITS), **spent}
+
+    def cores(self) -> dict[str, Json]:
+        """Who had the cores for how long in all, how often they changed hands, and what overlap was measured."""
+        return {
+            **{f"{holder}_s": round(self.spent_s(holder), 3) for holder in HOLDERS},
+            "overlap_s": round(self._lease.overlap_s, 3),
+            "num_handovers": self._lease.num_handovers,
+        }
 
     def is_out_of_time(self) -> bool:
         """Whether the seconds are spent."""

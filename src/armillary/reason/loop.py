@@ -5,13 +5,13 @@ Writes every decision to the trace. Trusts the verifier alone: what the model sa
 
 from __future__ import annotations
 
-import time
-
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.tasks import TaskSpec
 from armillary.core.trace import Trace
 from armillary.core.verdicts import Status
-from armillary.reason.budget import Clock, Ledger, StopReason
+from armillary.reason.budget import Ledger, StopReason
+from armillary.reason.lease import CoreLease
+from armillary.reason.leased import LeasedGenerator, LeasedVerifier
 from armillary.reason.propose import OnToken, first_messages
 from armillary.reason.search import Search, Solution
 
@@ -24,7 +24,7 @@ def solve(
     *,
     seed: int = 0,
     on_token: OnToken | None = None,
-    clock: Clock = time.monotonic,
+    lease: CoreLease | None = None,
 ) -> Solution:
     """Answer a task within its budget.
 
@@ -35,13 +35,15 @@ def solve(
         trace: gets every decision; the caller opens and closes it.
         seed: of the sampled candidates and of the verifier's inputs.
         on_token: called with every token; its ``candidate`` n belongs to attempt ``a<n>``.
-        clock: monotonic seconds.
+        lease: hands the cores to model and verifier in turn, and measures time; a new one if None.
 
     Raises:
         BudgetError: the budget ended before a single answer was finished.
         ArmillaryError: the model failed on every candidate, or as ``generator.stream`` says.
     """
-    search = Search(task, generator, verifier, trace, seed, on_token, Ledger(task.budget, clock))
+    lease = lease or CoreLease()
+    model, judge = LeasedGenerator(generator, lease), LeasedVerifier(verifier, lease)
+    search = Search(task, model, judge, trace, seed, on_token, Ledger(task.budget, lease))
     messages = first_messages(task)
 
     # 1. Write down what is asked, and of whom.
@@ -57,7 +59,7 @@ def solve(
     search.require_attempts()
 
     # 4. Select by hard evidence, then agreement, then what the model's own tests say where it is divided.
-    incumbent = search.choose(search.attempts)
+    incumbent = search.choose()
     if stop is None:
         incumbent = search.hear_model(incumbent)
 

@@ -7,19 +7,60 @@ tell the programs apart are asked about, a few words each.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from armillary.core.errors import ValueCodecError
 from armillary.core.messages import Message, Sampling
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json, canonical, decode
+from armillary.core.verdicts import Check
 from armillary.reason.propose import SYSTEM_PROMPT, statement
+from armillary.reason.select import Attempt
 from armillary.verify.docstring_examples import parse_example
 from armillary.verify.rendering import render_call
 from armillary.verify.source import SourceError
 
 NUM_VOTES = 5
 MAX_VOTE_TOKENS = 64
+# What all of the model's own tests together weigh, in attempts.
+SOFT_WEIGHT = 2.0
 VOTING = Sampling(temperature=0.7, top_p=0.95, stop=("\n\n",), max_tokens=MAX_VOTE_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said once when it was asked what a call gives.
+
+    Attributes:
+        place: index of the input that it was asked about.
+        text: word for word.
+    """
+
+    place: int
+    text: str
+    num_tokens: int
+    finish_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What the model was asked where its answers differ, and what came of it.
+
+    Attributes:
+        inputs: tagged JSON of the arguments that tell the leaders apart.
+        answers: all that it said.
+        tests: the different tests that were understood, each with its number.
+        leaders: the first attempt of each group that behaves alike.
+        checks: for each leader, one for each test.
+        gains: behaviour -> what the tests add to its weight, in attempts.
+    """
+
+    inputs: tuple[Json, ...]
+    answers: tuple[Answer, ...]
+    tests: tuple[tuple[Example, int], ...]
+    leaders: tuple[Attempt, ...]
+    checks: tuple[tuple[Check, ...], ...]
+    gains: dict[str, float]
 
 
 def vote_messages(task: TaskSpec, arguments: Json) -> tuple[Message, ...]:
@@ -55,3 +96,23 @@ def distinct(votes: Sequence[Example]) -> list[tuple[Example, int]]:
         counted.setdefault(key, []).append(vote)
     groups = sorted(counted.values(), key=len, reverse=True)
     return [(group[0], len(group)) for group in groups]
+
+
+def read_answers(task: TaskSpec, inputs: Sequence[Json], answers: Sequence[Answer]) -> list[Example]:
+    """The votes among the answers, in their order."""
+    found = (read_vote(task, inputs[item.place], item.text) for item in answers)
+    return [vote for vote in found if vote is not None]
+
+
+def gains(
+    behaviours: Sequence[str], checks: Sequence[Sequence[Check]], tests: Sequence[tuple[Example, int]]
+) -> dict[str, float]:
+    """What the tests add to the weight of each behaviour: its share of the votes, in attempts."""
+    num_votes = sum(count for _, count in tests)
+    return {
+        behaviour: SOFT_WEIGHT
+        * sum(count for check, (_, count) in zip(row, tests, strict=True) if check.passed)
+        / num_votes
+        for behaviour, row in zip(behaviours, checks, strict=True)
+        if num_votes
+    }

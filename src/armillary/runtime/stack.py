@@ -129,6 +129,7 @@ def solve(
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
         BudgetError: the budget ended before a single answer was finished.
     """
+    from armillary.reason.lease import CoreLease
     from armillary.reason.loop import solve as run_loop
     from armillary.verify.facade import as_task, require_seed, verifier_for
 
@@ -142,9 +143,13 @@ def solve(
     path.parent.mkdir(parents=True, exist_ok=True)
     listeners = (watcher.on_event,) if watcher else ()
     with verifier_for(settings, on_level=watcher.on_level if watcher else None) as verifier:
-        generator = generator_for(settings, model) if model is None or isinstance(model, str) else model
+        lease = CoreLease()
+        if model is None or isinstance(model, str):
+            with lease.hold("model"):
+                model = generator_for(settings, model)
+        on_token = watcher.on_token if watcher else None
         with Trace(path, listeners) as trace:
-            return run_loop(spec, generator, verifier, trace, seed=seed, on_token=watcher.on_token if watcher else None)
+            return run_loop(spec, model, verifier, trace, seed=seed, on_token=on_token, lease=lease)
 
 
 def replay_trace(
