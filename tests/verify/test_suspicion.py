@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +55,36 @@ def test_a_contradiction_is_named(jail: Jail, spec: TaskSpec, problem: str) -> N
     ids=range(4),
 )
 def test_a_sound_task_raises_no_suspicion(jail: Jail, spec: TaskSpec) -> None:
+    assert find_contradiction(spec, jail) == ""
+
+
+LOOP = "def f(x):\n    for _ in range(min(abs(x), 60)): pass\n    return x + 1"
+
+
+@pytest.mark.parametrize("parameter", [Parameter("x", "int"), Parameter("x")], ids=["a type", "only examples"])
+def test_a_reference_over_a_bound_on_steps_is_named_with_the_call(jail: Jail, parameter: Parameter) -> None:
+    spec = task(ONE, Example((9,), 10), temporal=(Predicate("steps <= 9"),), reference=LOOP)
+    problem = find_contradiction(replace(spec, parameters=(parameter,)), jail)
+    assert re.fullmatch(
+        r"the reference breaks a temporal bound on f\(-?\d+\): expected steps <= 9, got \d+ steps", problem
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"temporal": (Predicate("steps <= 9", origin="model"),)},
+        {"temporal": (Predicate("steps <= 9"),), "requires": (Predicate("0 <= x < 3"),)},
+        {"temporal": (Predicate("steps <= 200"),)},
+    ],
+    ids=["a model's bound", "outside of requires", "a bound that it keeps"],
+)
+def test_a_reference_within_its_bounds_is_not_suspected(jail: Jail, fields: dict[str, Any]) -> None:
+    assert find_contradiction(task(ONE, reference=LOOP, **fields), jail) == ""
+
+
+def test_a_bound_of_inputs_of_which_nothing_is_known_is_not_held_against_the_reference(jail: Jail) -> None:
+    spec = TaskSpec("p", "f", (Parameter("x"),), temporal=(Predicate("steps < 1"),), reference=LOOP)
     assert find_contradiction(spec, jail) == ""
 
 

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import canonical, encode
 from armillary.verify.comparison import matches
 from armillary.verify.contract import Contract
 from armillary.verify.execution import Jail, Observation, run_calls
+from armillary.verify.fuzz import NUM_INPUTS, search
+from armillary.verify.generate import can_generate
 from armillary.verify.rendering import render, render_call
 from armillary.verify.sandbox.outcomes import BUILTIN_ERRORS, Call
+from armillary.verify.temporal_level import TemporalOracle, temporal_inputs
 
 
 def find_contradiction(task: TaskSpec, jail: Jail) -> str:
     """One sentence that names what cannot hold together, or an empty text.
 
-    Looked at are the examples among each other, with ``requires``, ``raises`` and ``ensures``, and with the reference.
-    Examples that a model wrote prove nothing and are left out.
+    Looked at are the examples among each other, with ``requires``, ``raises`` and ``ensures``, and with the reference;
+    and whether the reference keeps the bounds on steps, on inputs as an answer would be tried on.
+    What a model wrote proves nothing and is left out.
     """
     examples = [example for example in task.examples if example.origin != "model"]
     return (
         _disagreement(task, examples)
         or _breach_of_contract(task, examples, Contract(task, jail))
         or _reference_failure(task, examples, jail)
+        or _reference_over_bound(replace(task, examples=tuple(examples)), jail)
     )
 
 
@@ -89,3 +96,18 @@ def _reference_failure(task: TaskSpec, examples: list[Example], jail: Jail) -> s
             expected = expectation(example)
             return f"the reference fails the example {_call_text(task, example)}: expected {expected}, got {seen.text}"
     return ""
+
+
+def _reference_over_bound(task: TaskSpec, jail: Jail) -> str:
+    bounds = tuple(bound for bound in task.temporal if bound.origin != "model")
+    if not (task.reference and bounds and can_generate(task)):
+        return ""
+    task = replace(task, temporal=bounds)
+    contract = Contract(task, jail)
+    inputs = temporal_inputs(task, contract, count=NUM_INPUTS, seed=0)
+    found = search(task, TemporalOracle(task, jail, task.reference), contract, inputs).breach
+    if found is None:
+        return ""
+    call = render_call(task.entry_point, found.arguments)
+    finding = found.finding
+    return f"the reference breaks a temporal bound on {call}: expected {finding.expected}, got {finding.actual}"
