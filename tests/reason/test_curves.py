@@ -54,21 +54,31 @@ def test_the_plot_is_a_drawing_with_units_on_both_axes() -> None:
     texts = ["".join(item.itertext()) for item in root.iter(f"{NAMESPACE}text")]
     assert "coverage (% of the labelled tasks)" in texts
     assert "risk (% wrong of the covered)" in texts
-    assert "Risk against coverage, 5 labelled answers, 95 % interval" in texts
-    assert {"0%", "100%", "50%"} <= set(texts)
+    assert {"risk", "95 % interval", "risk of all answers, 40%"} <= set(texts)
+    assert "Risk against coverage, 5 labelled answers" in texts
+    assert {"0%", "100%", "20%"} <= set(texts)
 
 
 def test_the_plotted_curve_is_a_step_per_point() -> None:
     root = ElementTree.fromstring(plot(risk_coverage(LABELS)).encode())
     curve = next(root.iter(f"{NAMESPACE}polyline")).attrib["points"]
-    assert curve == "70.0,340.0 290.0,340.0 290.0,190.0 510.0,190.0 510.0,100.0 620.0,100.0"
+    assert curve == "70.0,370.0 286.8,370.0 286.8,295.0 503.6,295.0 503.6,250.0 612.0,250.0"
     band = next(root.iter(f"{NAMESPACE}polygon")).attrib["points"].split()
     assert len(band) == 12
-    assert all(40 <= float(pair.split(",")[1]) <= 340 for pair in band)
+    assert all(70 <= float(pair.split(",")[1]) <= 370 for pair in band)
 
 
-@pytest.mark.parametrize(("num_wrong", "top"), [(0, "5%"), (8, "10%"), (15, "20%"), (90, "100%")])
-def test_the_axis_is_as_high_as_the_risk_needs(num_wrong: int, top: str) -> None:
+def test_what_a_few_answers_show_is_cut_off_at_the_frame() -> None:
+    labels = [Label(float(number), number in (97, 99)) for number in range(100)]
+    root = ElementTree.fromstring(plot(risk_coverage(labels)).encode())
+    frame = next(item for item in root if item.tag == f"{NAMESPACE}svg")
+    heights = [float(pair.split(",")[1]) for pair in frame.find(f"{NAMESPACE}polyline").attrib["points"].split()]
+    assert min(heights) < float(frame.attrib["y"])
+    assert frame.attrib["viewBox"] == "70 70 542 300"
+
+
+@pytest.mark.parametrize(("num_wrong", "top"), [(0, "20%"), (8, "20%"), (15, "25%"), (90, "100%")])
+def test_the_axis_is_as_high_as_the_interval_needs(num_wrong: int, top: str) -> None:
     labels = [Label(100.0 - number, number >= 100 - num_wrong) for number in range(100)]
     root = ElementTree.fromstring(plot(risk_coverage(labels)).encode())
     texts = [item.text for item in root.iter(f"{NAMESPACE}text") if item.attrib.get("text-anchor") == "end"]

@@ -1,4 +1,8 @@
-"""Draw a risk-coverage curve as an SVG of its own, with its interval as a band. Computes nothing."""
+"""Draw a risk-coverage curve as an SVG of its own, with its interval as a band. Computes nothing.
+
+The axis is as high as the points of some answers need; what lies above it, such as the interval of a single answer, is
+cut off at the frame.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,23 @@ from collections.abc import Sequence
 from armillary.reason.curves import Point
 from armillary.reason.markup import Markup, tag
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 70, 620, 40, 340
+WIDTH, HEIGHT = 640, 430
+LEFT, RIGHT, TOP, BOTTOM = 70, 612, 70, 370
 NUM_TICKS = 5
-TOPS = (0.05, 0.1, 0.2, 0.5, 1.0)
+TOPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 # What fewer answers show says too little to stretch the axis for.
 MIN_SHOWN = 20
+LEGEND = ((LEFT, "curve", "risk"), (LEFT + 90, "band", "95 % interval"), (LEFT + 240, "overall", "risk of all answers"))
 STYLE = """
+:root { color-scheme: light dark; background: #ffffff; }
 text { font: 13px system-ui, sans-serif; fill: #1c2026; } .title { font-size: 15px; font-weight: 600; }
-.paper { fill: #ffffff; } .grid { stroke: #d5dae0; } .band { fill: #2f6fb5; fill-opacity: 0.2; }
-.curve { fill: none; stroke: #2f6fb5; stroke-width: 2; }
+.paper { fill: #ffffff; } .grid { stroke: #d5dae0; } .band { fill: #2f6fb5; fill-opacity: 0.22; }
+.curve { fill: none; stroke: #2f6fb5; stroke-width: 2.5; }
+.overall { stroke: #9a4b00; stroke-width: 1.5; stroke-dasharray: 6 4; }
 @media (prefers-color-scheme: dark) {
+  :root { background: #14171b; }
   text { fill: #e4e8ec; } .paper { fill: #14171b; } .grid { stroke: #3a424b; }
-  .band { fill: #7db7f2; } .curve { stroke: #7db7f2; }
+  .band { fill: #7db7f2; fill-opacity: 0.25; } .curve { stroke: #7db7f2; } .overall { stroke: #f0ad6a; }
 }
 """
 
@@ -32,16 +40,17 @@ def plot(points: Sequence[Point]) -> str:
     """
     top = _top_of_axis(points)
     last = points[-1]
-    title = f"Risk against coverage, {last.num_labels} labelled answers, 95 % interval"
+    title = f"Risk against coverage, {last.num_labels} labelled answers"
+    overall = f"{last.risk:.0%}"
     drawing = tag(
         "svg",
-        tag("title", title),
+        tag("title", f"{title}; of all {overall} are wrong"),
         tag("style", Markup(STYLE)),
         tag("rect", class_="paper", width=str(WIDTH), height=str(HEIGHT)),
-        *_axes(top),
-        tag("polygon", class_="band", points=_band(points, top)),
-        tag("polyline", class_="curve", points=_path([(*ends, _y(point.risk, top)) for point, ends in _steps(points)])),
         tag("text", title, class_="title", x=str(LEFT), y="24"),
+        *_legend(overall),
+        *_axes(top),
+        _curve(points, top),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
@@ -49,8 +58,34 @@ def plot(points: Sequence[Point]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing.source}\n'
 
 
+def _curve(points: Sequence[Point], top: float) -> Markup:
+    """What the plot is for; the inner drawing cuts off what is outside of the frame."""
+    frame = (str(LEFT), str(TOP), str(RIGHT - LEFT), str(BOTTOM - TOP))
+    overall_y = f"{_y(points[-1].risk, top):.1f}"
+    return tag(
+        "svg",
+        tag("polygon", class_="band", points=_band(points, top)),
+        tag("line", class_="overall", x1=str(LEFT), x2=str(RIGHT), y1=overall_y, y2=overall_y),
+        tag("polyline", class_="curve", points=_path([(*ends, _y(point.risk, top)) for point, ends in _steps(points)])),
+        **dict(zip(("x", "y", "width", "height"), frame, strict=True)),
+        viewBox=" ".join(frame),
+    )
+
+
+def _legend(overall: str) -> list[Markup]:
+    parts = []
+    for x, kind, name in LEGEND:
+        if kind == "band":
+            parts.append(tag("rect", class_=kind, x=str(x), y="40", width="30", height="14"))
+        else:
+            parts.append(tag("line", class_=kind, x1=str(x), x2=str(x + 30), y1="47", y2="47"))
+        shown = f"{name}, {overall}" if kind == "overall" else name
+        parts.append(tag("text", shown, x=str(x + 38), y="51"))
+    return parts
+
+
 def _top_of_axis(points: Sequence[Point]) -> float:
-    shown = [point.risk for point in points if point.num_covered >= MIN_SHOWN] or [point.risk for point in points]
+    shown = [point.high for point in points if point.num_covered >= MIN_SHOWN] or [point.high for point in points]
     return next(top for top in TOPS if top >= max(shown))
 
 
@@ -79,7 +114,7 @@ def _x(coverage: float) -> float:
 
 
 def _y(risk: float, top: float) -> float:
-    return BOTTOM - (BOTTOM - TOP) * min(risk, top) / top
+    return BOTTOM - (BOTTOM - TOP) * risk / top
 
 
 def _steps(points: Sequence[Point]) -> list[tuple[Point, tuple[float, float]]]:
