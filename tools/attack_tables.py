@@ -28,7 +28,8 @@ from armillary.bench.attack_table import (
     run_single_layers,
 )
 from armillary.bench.attacks import ATTACKS
-from armillary.bench.cheats import CHEATS, REPORT_CHEATS
+from armillary.bench.cheats import CHEATS
+from armillary.bench.cheats_on_graders import REPORTS
 from armillary.bench.honest import HONEST
 
 NAMES: Final = ("attacks", "honest programs", "cheats")
@@ -158,7 +159,7 @@ def render_cheats(results: Results) -> str:
         for row in results.cheats
     ]
     total = len(results.cheats)
-    printers = {cheat.name for cheat in REPORT_CHEATS}
+    printers = {cheat.name for cheat in REPORTS}
     by_words = sum(row.beats_in_process for row in results.cheats if row.name in printers)
     return "\n".join(
         [

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from armillary.bench.attack_table import GRADERS, HONEST_ANSWER, CheatRow, passes_in_process, run_cheats
-from armillary.bench.cheats import CHEATS, Cheat
+from armillary.bench.cheat_form import Cheat
+from armillary.bench.cheats import CHEATS
 from armillary.core.tasks import TaskSpec
 from armillary.core.verdicts import Status
 from armillary.verify.policy import check_policy

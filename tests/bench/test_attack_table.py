@@ -15,7 +15,8 @@ from armillary.bench import attack_table, weak_zygote
 from armillary.bench.attack_form import EVERYTHING, JAIL_LAYERS, KEEPER_LAYERS, MARK, PARENT_LAYERS, Attack
 from armillary.bench.attack_world import World, outer_world
 from armillary.bench.attacks import ATTACKS
-from armillary.bench.cheats import CHEATS, Cheat
+from armillary.bench.cheat_form import Cheat
+from armillary.bench.cheats import CHEATS
 from armillary.bench.honest import HONEST, Honest
 from armillary.bench.weak_jail import WeakJail, run_bare
 from armillary.core.errors import SandboxError

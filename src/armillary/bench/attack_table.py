@@ -16,7 +16,8 @@ from typing import Final, Literal
 from armillary.bench.attack_form import EVERYTHING, Attack
 from armillary.bench.attack_world import World, descendants, outer_world
 from armillary.bench.attacks import ATTACKS
-from armillary.bench.cheats import CHEATS, PASSED, Cheat, in_process_grading
+from armillary.bench.cheat_form import PASSED, Cheat, in_process_grading
+from armillary.bench.cheats import CHEATS
 from armillary.bench.honest import HONEST, Honest
 from armillary.bench.weak_jail import SMALL, WeakJail, run_bare
 from armillary.core.errors import SandboxError
