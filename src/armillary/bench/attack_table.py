@@ -125,7 +125,7 @@ class OneTierSandbox:
         self._link = ZygoteLink()
 
     def close(self) -> None:
-        """End the zygote."""
+        """End the zygote, and with it a run that is still under way."""
         self._link.close()
 
     def run(

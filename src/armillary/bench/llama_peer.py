@@ -65,7 +65,7 @@ class LlamaPeer:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the process that runs llama.cpp and close both pipes to it."""
         self._process.kill()
         self._process.wait()
         self._answers.close()

@@ -125,7 +125,7 @@ class Scheduler:
         self._set_back(sequence, keep=0)
 
     def clear(self) -> None:
-        """Cancel everything."""
+        """Drop every sequence, running or waiting, and free the blocks that they hold."""
         self._unborn = []
         for sequence in (*self._running, *self._waiting):
             self.finish(sequence)

@@ -18,7 +18,7 @@ class EagerKernels:
     name = "eager"
 
     def can_run(self, head_dim: int, widths: Sequence[int]) -> bool:
-        """Any shape."""
+        """Whether heads are of even size, as rotary pairs need, and no width is 0; all else is computed."""
         return head_dim % 2 == 0 and all(width > 0 for width in widths)
 
     def linear(self, x: Tensor, parts: Sequence[GroupedMatrix], *, terms: int = 1) -> Tensor:

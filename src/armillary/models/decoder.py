@@ -75,17 +75,17 @@ class Span(Protocol):
 
     @property
     def token_ids(self) -> Sequence[int]:
-        """In order."""
+        """Ids of the tokens to read, in the order of positions."""
         ...
 
     @property
     def start(self) -> int:
-        """0-based."""
+        """Position of the first token, counted from 0."""
         ...
 
     @property
     def block_table(self) -> Sequence[int]:
-        """In the order of positions."""
+        """Cache blocks of the whole sequence, in the order of positions."""
         ...
 
 

@@ -122,7 +122,7 @@ class GgufFile:
 
     @property
     def num_bytes(self) -> int:
-        """Size of the file."""
+        """Size of the whole file, header and tensors."""
         return self._bytes.size
 
     def require(self, key: str, kind: type[Value]) -> Value:

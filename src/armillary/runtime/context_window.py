@@ -32,7 +32,7 @@ class HasTokenizer(Protocol):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model's own."""
+        """The tokenizer by which the model itself counts."""
         ...
 
 
