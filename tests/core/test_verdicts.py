@@ -13,6 +13,7 @@ from armillary.core.values import dumps
 from armillary.core.verdicts import (
     Check,
     Counterexample,
+    Prover,
     Status,
     Verdict,
     replay_form,
@@ -41,6 +42,13 @@ VERDICTS = st.builds(
     sandbox_tier=st.sampled_from(["A", "B", "none"]),
     seed=st.integers(0, 1 << 60),
     elapsed_ms=st.floats(0, 1e7).map(lambda value: round(value, 3)),
+    prover=st.none()
+    | st.builds(
+        Prover,
+        st.dictionaries(st.text(), st.text(), max_size=2).map(lambda tools: tuple(sorted(tools.items()))),
+        st.floats(0.1, 100),
+        st.integers(1, 10_000),
+    ),
 )
 VERDICT = Verdict(
     Status.REFUTED,
@@ -125,6 +133,11 @@ CHECK = ["examples[0]", "examples", "user", True, 1, ""]
         ("sandbox_tier", 1),
         ("seed", "0"),
         ("elapsed_ms", "0"),
+        ("prover", None),
+        ("prover", {"tools": {"z3": 4}, "cpu_s": 1.0, "max_paths": 9}),
+        ("prover", {"tools": [], "cpu_s": 1.0, "max_paths": 9}),
+        ("prover", {"tools": {}, "cpu_s": "1", "max_paths": 9}),
+        ("prover", {"tools": {}, "cpu_s": 1.0}),
     ],
 )
 def test_a_field_that_was_never_written_so_is_no_verdict(field: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from armillary.core.verdicts import Status, replay_form, verdict_from_json, verd
 from armillary.verify.execution import Jail
 from armillary.verify.sandbox.outcomes import Call, JailResult, Outcome
 from armillary.verify.spec_yaml import task_from_yaml
+from armillary.verify.symbolic.adapter import DEFAULT_BUDGET
 from armillary.verify.symbolic.request import open_explorer
 from armillary.verify.verifier import MAX_REMEMBERED, CodeVerifier
 
@@ -379,6 +380,17 @@ def test_what_holds_on_all_paths_is_proved(prover: CodeVerifier, verifier: CodeV
     assert verdict.reason.startswith("holds on all paths; passed 60 generated inputs")
     assert {check.level for check in verdict.checks} == {"policy", "property", "symbolic"}
     assert verifier.verify(ABSOLUTE, code).status == Status.TESTED
+
+
+def test_a_verdict_tells_what_looked_for_proofs_and_within_which_bounds(
+    prover: CodeVerifier, verifier: CodeVerifier
+) -> None:
+    right, wrong = "def f(x):\n    return -x if x < 0 else x", "def f(x): return -1"
+    found = prover.verify(ABSOLUTE, right).prover
+    assert found is not None
+    assert dict(found.tools).keys() == {"crosshair-tool", "z3-solver"}
+    assert (found.cpu_s, found.max_paths) == (DEFAULT_BUDGET.cpu_s, DEFAULT_BUDGET.max_paths)
+    assert (prover.verify(ABSOLUTE, wrong).prover, verifier.verify(ABSOLUTE, right).prover) == (None, None)
 
 
 def test_a_needle_that_no_generated_input_hits_is_found_by_exploring(prover: CodeVerifier) -> None:

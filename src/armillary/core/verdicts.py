@@ -88,6 +88,21 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class Prover:
+    """What looked for proofs, and within which bounds; what it proved are checks, each with the paths that it saw.
+
+    Attributes:
+        tools: names and versions of the programs that explored and solved.
+        cpu_s: processor seconds for each promise.
+        max_paths: paths for each promise.
+    """
+
+    tools: tuple[tuple[str, str], ...]
+    cpu_s: float
+    max_paths: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """All that is known about one answer to one task.
 
@@ -97,6 +112,7 @@ class Verdict:
         seed: seed of the generated inputs.
         elapsed_ms: wall clock; a replay may see it differ.
         risk: what the user's own labelled tasks say of such evidence, or None; no part of what is replayed.
+        prover: what looked for proofs, or None where the ladder did not get there or was not asked to.
     """
 
     status: Status
@@ -107,6 +123,7 @@ class Verdict:
     seed: int = 0
     elapsed_ms: float = 0.0
     risk: Risk | None = None
+    prover: Prover | None = None
 
     @property
     def passed_hard(self) -> frozenset[str]:
@@ -126,8 +143,8 @@ class Verdict:
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
     """The verdict as it stands in a trace; its time is rounded to a microsecond."""
-    found = verdict.counterexample
-    return {
+    found, prover = verdict.counterexample, verdict.prover
+    body: dict[str, Json] = {
         "status": verdict.status.value,
         "checks": [
             [item.id, item.level, item.origin, item.passed, item.num_inputs, item.text] for item in verdict.checks
@@ -146,6 +163,9 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
         "seed": verdict.seed,
         "elapsed_ms": round(verdict.elapsed_ms, 3),
     }
+    if prover is not None:
+        body["prover"] = {"tools": dict(prover.tools), "cpu_s": prover.cpu_s, "max_paths": prover.max_paths}
+    return body
 
 
 def verdict_from_json(body: Any) -> Verdict:
@@ -164,6 +184,7 @@ def verdict_from_json(body: Any) -> Verdict:
             sandbox_tier=exactly(body["sandbox_tier"], str),
             seed=exactly(body["seed"], int),
             elapsed_ms=number(body["elapsed_ms"]),
+            prover=_prover_from_json(body["prover"]) if "prover" in body else None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"not a verdict's JSON form: {error!r}") from error
@@ -183,6 +204,13 @@ def _check_from_json(name: Any, level: Any, origin: Any, passed: Any, num_inputs
 def _counterexample_from_json(found: Any) -> Counterexample:
     texts = {name: exactly(found[name], str) for name in ("check_id", "call", "expected", "actual")}
     return Counterexample(**texts, arguments=found["arguments"])
+
+
+def _prover_from_json(found: Any) -> Prover:
+    tools = tuple(
+        (exactly(name, str), exactly(version, str)) for name, version in exactly(found["tools"], dict).items()
+    )
+    return Prover(tools, number(found["cpu_s"]), exactly(found["max_paths"], int))
 
 
 def replay_form(verdict: Verdict) -> dict[str, Json]:

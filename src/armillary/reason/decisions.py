@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from armillary.core.protocols import Verifier
-from armillary.core.tasks import TaskSpec
+from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
 from armillary.core.verdicts import Check, Status, Verdict
 from armillary.reason.budget import StopReason
@@ -63,9 +63,12 @@ class Decisions:
         return self.verifier.telling_inputs(self.task, [item.code for item in leaders], seed=self.seed)
 
     def hear(self, leaders: Sequence[Attempt], inputs: Sequence[Json], answers: Sequence[Answer]) -> Hearing:
-        """Read what the model said of some inputs, and see which groups pass it; remembered for the evidence."""
-        votes = read_answers(self.task, inputs, answers)
-        tests = distinct(votes)
+        """Read what the model said of some inputs, and see which groups pass it."""
+        tests = distinct(read_answers(self.task, inputs, answers))
+        return replace(self.weigh(leaders, tests), inputs=tuple(inputs), answers=tuple(answers))
+
+    def weigh(self, leaders: Sequence[Attempt], tests: Sequence[tuple[Example, int]]) -> Hearing:
+        """See which groups pass the model's own tests; remembered for the evidence."""
         examples = [test for test, _ in tests]
         checks = [
             self.verifier.soft_checks(self.task, item.code, examples, seed=self.seed) if tests else ()
@@ -73,9 +76,7 @@ class Decisions:
         ]
         behaviours = self.behaviours(leaders)
         self.soft = dict(zip(behaviours, checks, strict=True))
-        return Hearing(
-            tuple(inputs), tuple(answers), tuple(tests), tuple(leaders), tuple(checks), gains(behaviours, checks, tests)
-        )
+        return Hearing(tuple(leaders), tuple(tests), tuple(checks), gains(behaviours, checks, tests))
 
     def reason_to_stop(self, incumbent: Attempt, attempts: Sequence[Attempt], num_rounds: int) -> StopReason | None:
         """Why no further revision is worth its cost, or None."""

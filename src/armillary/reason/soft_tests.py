@@ -47,20 +47,20 @@ class Hearing:
     """What the model was asked where its answers differ, and what came of it.
 
     Attributes:
-        inputs: tagged JSON of the arguments that tell the leaders apart.
-        answers: all that it said.
-        tests: the different tests that were understood, each with its number.
         leaders: the first attempt of each group that behaves alike.
+        tests: the different tests that were understood, each with its number.
         checks: for each leader, one for each test.
         gains: behaviour -> what the tests add to its weight, in attempts.
+        inputs: tagged JSON of the arguments that tell the leaders apart.
+        answers: all that it said.
     """
 
-    inputs: tuple[Json, ...]
-    answers: tuple[Answer, ...]
-    tests: tuple[tuple[Example, int], ...]
     leaders: tuple[Attempt, ...]
+    tests: tuple[tuple[Example, int], ...]
     checks: tuple[tuple[Check, ...], ...]
     gains: dict[str, float]
+    inputs: tuple[Json, ...] = ()
+    answers: tuple[Answer, ...] = ()
 
 
 def vote_messages(task: TaskSpec, arguments: Json) -> tuple[Message, ...]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json, decode, encode
-from armillary.core.verdicts import Check, Counterexample, Level, Status, Verdict
+from armillary.core.verdicts import Check, Counterexample, Level, Prover, Status, Verdict
 from armillary.verify.behaviours import fingerprint
 from armillary.verify.block_trace import last_steps
 from armillary.verify.contract import Contract
@@ -29,8 +29,9 @@ from armillary.verify.policy import check_policy
 from armillary.verify.predicates import check_predicates
 from armillary.verify.rendering import render_call
 from armillary.verify.suspicion import find_contradiction
-from armillary.verify.symbolic.adapter import Jails
+from armillary.verify.symbolic.adapter import DEFAULT_BUDGET, Jails
 from armillary.verify.symbolic.level import judge_symbolic
+from armillary.verify.symbolic.prover import identify
 from armillary.verify.temporal_level import TemporalOracle, temporal_inputs
 
 Key = TypeVar("Key")
@@ -52,6 +53,7 @@ class Climb:
         notes: what could not be tested, and why.
         doubts: user's promises that were judged on too few inputs; with any, nothing is accepted.
         proved: ids of promises that hold on all paths.
+        prover: what looked for proofs, if anything did.
     """
 
     checks: tuple[Check, ...] = ()
@@ -61,6 +63,7 @@ class Climb:
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     proved: frozenset[str] = frozenset()
+    prover: Prover | None = None
     has_run: bool = False
 
 
@@ -119,6 +122,7 @@ class CodeVerifier:
             sandbox_tier=self._jail.tier if climb.has_run else "none",
             seed=seed,
             elapsed_ms=(time.perf_counter() - started) * 1e3,
+            prover=climb.prover,
         )
 
     def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
@@ -214,6 +218,7 @@ class CodeVerifier:
         tested = [check.id for check in climb.checks if check.passed]
         found = judge_symbolic(Jails(self._jail, self._explorer), task, code, tested=tested, seed=seed)
         climb = replace(climb, checks=climb.checks + found.checks, notes=climb.notes + found.notes, proved=found.proved)
+        climb = replace(climb, prover=identify(DEFAULT_BUDGET))
         if found.counterexample is None:
             return climb
         reason = f"breaks {found.counterexample.check_id}"
