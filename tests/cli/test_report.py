@@ -36,6 +36,11 @@ def test_an_expectation_of_many_lines_stays_in_its_row() -> None:
     ]
 
 
+def test_spaces_inside_of_a_value_are_kept() -> None:
+    verdict = Verdict(Status.TESTED, (Check("examples[0]", "examples", "user", True, 1, "f('a  b') == 1"),))
+    assert verdict_lines(verdict)[-1].endswith("f('a  b') == 1")
+
+
 def test_a_counterexample_names_call_expectation_and_result() -> None:
     verdict = Verdict(Status.REFUTED, counterexample=Counterexample("ensures[0]", "f(0)", "1", "2"))
     assert verdict_lines(verdict)[1:] == [

@@ -42,3 +42,7 @@ def test_both_schemes_name_the_same_colours() -> None:
 
 def test_every_colour_that_is_used_is_defined() -> None:
     assert set(re.findall(r"var\(--([\w-]+)\)", STYLE)) <= SCHEMES[0].keys()
+
+
+def test_spaces_inside_of_a_value_are_kept() -> None:
+    assert re.search(r"^code \{[^}]*white-space: pre-wrap", STYLE, re.MULTILINE)

@@ -59,5 +59,6 @@ def counterexample_lines(verdict: Verdict) -> list[str]:
 
 
 def _check_row(check: Check) -> tuple[str, str, str, str, str]:
-    text = " ".join(check.text.split())
+    # Spaces inside of a line may belong to a value.
+    text = " ".join(line.strip() for line in check.text.splitlines())
     return check.id, check.origin, str(check.num_inputs), "passed" if check.passed else "FAILED", text

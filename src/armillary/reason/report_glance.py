@@ -155,5 +155,5 @@ def _costs(story: Story, answer: Answered) -> list[tuple[str, Markup | str]]:
     return [
         ("attempts", str(len(story.attempts))),
         ("tokens", f"{answer.prompt_tokens} read, {answer.completion_tokens} written"),
-        ("stopped by", answer.stopped_by),
+        ("search ended by", answer.stopped_by),
     ]

@@ -19,7 +19,7 @@ from armillary.reason.report_attempts import attempts_section
 from armillary.reason.report_choices import choices_section
 from armillary.reason.report_code import show_code, show_text
 from armillary.reason.report_glance import answer_section, evidence_section, rejected_section, verdict_section
-from armillary.reason.report_parts import facts, short_code, table
+from armillary.reason.report_parts import counted, facts, short_code, table
 from armillary.reason.report_story import Span, Story, Work
 from armillary.reason.report_style import STYLE
 from armillary.verify.rendering import render, render_call
@@ -105,10 +105,7 @@ def _note(story: Story) -> Markup:
 
 
 def _task(task: TaskSpec) -> Markup:
-    parameters = [
-        tag("li", tag("code", item.name, *_typed(item.annotation, item.domain), class_="signature"))
-        for item in task.parameters
-    ]
+    parameters = [tag("li", tag("code", item.name, *_typed(item.annotation, item.domain))) for item in task.parameters]
     parts = [show_text(task.prompt), tag("h3", "Parameters"), tag("ul", *parameters)] if parameters else []
     parts = parts or [show_text(task.prompt)]
     if task.returns:
@@ -129,8 +126,8 @@ def _task(task: TaskSpec) -> Markup:
         parts += [tag("h3", "Known-good program to compare with"), show_code(task.reference)]
     budget = task.budget
     limits = (
-        f"{budget.num_candidates} first proposals, {budget.max_rounds} rounds of revisions, "
-        f"{budget.max_tokens} tokens, {budget.max_seconds:g} s"
+        f"{counted(budget.num_candidates, 'first proposal')}, {counted(budget.max_rounds, 'round')} of revisions, "
+        f"{counted(budget.max_tokens, 'token')}, {budget.max_seconds:g} s"
     )
     return join(*parts, tag("h3", "Budget"), tag("p", limits))
 

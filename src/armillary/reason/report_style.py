@@ -65,14 +65,14 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 1rem; ma
 dt { color: var(--faint); }
 dd { margin: 0; min-width: 0; unicode-bidi: isolate; }
 code, pre { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 0.875rem; }
-code { direction: ltr; unicode-bidi: bidi-override; }
+code { direction: ltr; unicode-bidi: bidi-override; white-space: pre-wrap; }
+pre code { white-space: inherit; }
 pre {
   margin: 0.5rem 0; padding: 0.6rem; overflow: auto; max-height: 40rem; background: var(--box);
   border: 1px solid var(--line); border-radius: 4px; tab-size: 4;
 }
 pre.prose { white-space: pre-wrap; }
 pre.prose code { unicode-bidi: plaintext; direction: inherit; }
-code.signature { white-space: pre-wrap; }
 ul, ol { margin: 0.4rem 0; padding-left: 1.6rem; }
 #choice li { margin: 0.4rem 0; }
 details { margin: 0.4rem 0; border: 1px solid var(--line); border-radius: 4px; padding: 0.3rem 0.6rem; }
