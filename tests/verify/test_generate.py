@@ -79,6 +79,12 @@ def test_examples_and_their_neighbours_are_inputs() -> None:
     assert sum(set(item[0]) == {"kind", "age"} for item in made) > 5
 
 
+def test_an_example_is_tried_with_one_argument_at_its_edge() -> None:
+    task = TaskSpec("", "f", (Parameter("x", "int"), Parameter("word", "str")), examples=(Example((8, "ab"), 1),))
+    first = generate_inputs(task, count=20, seed=0)[:5]
+    assert {(0, "ab"), (8, "")} <= set(first)
+
+
 def test_inputs_keep_the_bounds_even_where_examples_do_not() -> None:
     spec = TaskSpec("p", "f", (Parameter("x", "int", "0..5"),), examples=(Example((9,)),))
     assert {item[0] for item in generate_inputs(spec, count=50, seed=0)} == set(range(6))

@@ -23,6 +23,8 @@ from armillary.verify.mutate import mutate
 Arguments: TypeAlias = tuple[Any, ...]
 
 MAX_EDGE_COMBINATIONS = 60
+MAX_BESIDE_EXAMPLES = 32
+EXAMPLES_TO_STAND_BESIDE = 2
 TRIES_PER_INPUT = 8
 # Items and characters: of one input, and of all that are tried; edge values keep to what a domain may ask for.
 MAX_INPUT_SIZE = 100_000
@@ -86,6 +88,7 @@ def _stream(task: TaskSpec, domains: Sequence[Domain], source: random.Random, co
     examples = [example.arguments for example in task.examples]
     yield from examples
     edges = [edge_values(domain) for domain in domains]
+    yield from itertools.islice(_beside(examples, edges), MAX_BESIDE_EXAMPLES)
     yield from itertools.islice(combine(edges), MAX_EDGE_COMBINATIONS)
     random_inputs = _random_inputs(domains, source, count, has_wide_ints="float" not in task.returns)
     whole = Domain("tuple", tuple(domains))
@@ -93,6 +96,16 @@ def _stream(task: TaskSpec, domains: Sequence[Domain], source: random.Random, co
         yield next(random_inputs)
         if examples:
             yield mutate(source.choice(examples), source, whole)
+
+
+def _beside(examples: Sequence[Arguments], edges: Sequence[Sequence[Any]]) -> Iterator[Arguments]:
+    """Examples with one argument at an edge and the others as they were: what a user would try next."""
+    if len(edges) < 2:
+        return
+    for rank in range(max(map(len, edges))):
+        for arguments, place in itertools.product(examples[:EXAMPLES_TO_STAND_BESIDE], range(len(edges))):
+            if rank < len(edges[place]):
+                yield (*arguments[:place], edges[place][rank], *arguments[place + 1 :])
 
 
 def _random_inputs(
