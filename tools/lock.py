@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "lock.txt"
-EXTRAS = ("engine", "symbolic", "dev")
-HEADER = "# Written by `make lock` from pyproject.toml (engine, symbolic and dev extras, without torch). Do not edit.\n"
+EXTRAS = ("engine", "symbolic", "wasm", "dev")
+HEADER = "# Written by `make lock` from pyproject.toml (every extra but bench, without torch). Do not edit.\n"
 
 
 def locked_requirements() -> list[str]:

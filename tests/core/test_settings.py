@@ -131,7 +131,7 @@ def test_paths_are_made_absolute(folder: Path, home: Path, monkeypatch: pytest.M
         ("engine.threads", "two", "invalid literal"),
         ("engine.threads", True, "must be a whole number"),
         ("engine.threads", 1.5, "must be a whole number"),
-        ("sandbox.minimum_tier", "C", "a sandbox tier is A or B"),
+        ("sandbox.minimum_tier", "D", "a sandbox tier is A, B, C or 'C only'"),
         ("remote.url", ["a"], "must be text"),
     ],
 )

@@ -90,8 +90,8 @@ def _threads(value: Any) -> int:
 
 
 def _tier(value: Any) -> str:
-    if value not in ("A", "B"):
-        raise ValueError("a sandbox tier is A or B")
+    if value not in ("A", "B", "C", "C only"):
+        raise ValueError("a sandbox tier is A, B, C or 'C only'")
     return str(value)
 
 

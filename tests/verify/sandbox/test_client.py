@@ -40,8 +40,8 @@ def test_the_tier_is_the_one_that_results_name(sandbox: Sandbox) -> None:
 
 
 def test_an_unknown_minimum_tier_is_an_error() -> None:
-    with pytest.raises(UsageError, match="no sandbox tier 'C'"):
-        Sandbox("C")
+    with pytest.raises(UsageError, match="no sandbox tier 'D'"):
+        Sandbox("D")
 
 
 def test_each_call_gets_one_outcome_in_order(sandbox: Sandbox) -> None:

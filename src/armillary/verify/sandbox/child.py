@@ -139,8 +139,8 @@ def builtin_bases(error: BaseException) -> tuple[str, ...]:
     return tuple(name for builtin, name in _BASES for item in line if item is builtin)
 
 
-def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:
-    """Load the program, make every call, report each at once; printed text is flushed in between.
+def serve(job: Job, channel: ResultChannel, output: TextIO, first: int = 0) -> None:
+    """Load the program, make every call from the first on, report each at once; printed text is flushed in between.
 
     Ends early, with the rest of the calls not made, when the room for results is spent.
     """
@@ -149,7 +149,7 @@ def serve(job: Job, channel: ResultChannel, output: TextIO) -> None:
     _flush(output)
     channel.send(load_line(error))
     room = Room()
-    for index in range(0 if error else len(job.calls)):
+    for index in range(first, 0 if error else len(job.calls)):
         if room.is_spent:
             return
         answer = harness.answer(index)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from armillary.core.errors import SandboxError, UsageError
-from armillary.verify.sandbox.link import RawRun, ZygoteLink
+from armillary.verify.sandbox.link import RawRun
 from armillary.verify.sandbox.outcomes import DEFAULT_LIMITS, Call, JailResult, Limits, Tier
 from armillary.verify.sandbox.packages import Outfit, find_packages
-from armillary.verify.sandbox.pool import LinkPool
-from armillary.verify.sandbox.tiers import probe_link
+from armillary.verify.sandbox.pool import Link, LinkPool
+from armillary.verify.sandbox.tiers import MINIMUMS, STRENGTH, open_link, probe_link, way_out
 from armillary.verify.sandbox.wire import Report, job_to_bytes, make_job, read_report
 
-_STRENGTH: Final[dict[str, int]] = {"none": 0, "B": 1, "A": 2}
 _NOT_LOADED: Final = {
     "exit": "Stopped: the program ended its own process while it loaded",
     "wall": "Stopped: the wall clock ran out while the program loaded",
@@ -33,7 +33,8 @@ class Sandbox:
     forked from ours must make a sandbox of its own.
 
     Args:
-        minimum_tier: weakest jail that will do: ``A``, or ``B`` where namespaces are not to be had.
+        minimum_tier: weakest jail that will do: ``A``; ``B`` where namespaces are not to be had; ``C`` where neither
+            is; ``C only`` to get that one everywhere.
         limits: for runs that bring none of their own.
         packages: top-level names of installed packages that programs may import besides the standard library; those
             that they need in turn must be named too.
@@ -56,14 +57,16 @@ class Sandbox:
         num_cores: int = 1,
         keeps_spare: bool = False,
     ) -> None:
-        if minimum_tier not in ("A", "B"):
-            raise UsageError(f"no sandbox tier {minimum_tier!r}", hint="A or B")
+        if minimum_tier not in MINIMUMS:
+            raise UsageError(f"no sandbox tier {minimum_tier!r}", hint="A, B, C or 'C only'")
         if num_cores < 1:
             raise UsageError(f"num_cores is {num_cores}, it must be at least 1")
         self._minimum_tier = minimum_tier
         self._limits = limits
         self._keeps_spare = keeps_spare
-        self._pool = LinkPool(num_cores, Outfit(find_packages(packages), tuple(preload)))
+        self._pool = LinkPool(
+            num_cores, Outfit(find_packages(packages), tuple(preload)), partial(open_link, minimum_tier)
+        )
         weakref.finalize(self, self._pool.close_now)
         self._trial = threading.Lock()
         self._tier: Tier | None = None
@@ -112,16 +115,16 @@ class Sandbox:
         """End the zygotes once their runs are over; a later run starts a new one."""
         self._pool.close()
 
-    def _checked_tier(self, link: ZygoteLink) -> Tier:
+    def _checked_tier(self, link: Link) -> Tier:
         with self._trial:
             if self._tier is None:
                 report = probe_link(link)
                 # A refusal is not kept: the next run looks again, as a trial may fail on a machine that is only busy.
-                if _STRENGTH[report.tier] < _STRENGTH[self._minimum_tier]:
+                if STRENGTH[report.tier] < MINIMUMS[self._minimum_tier]:
                     raise SandboxError(
                         f"the sandbox needs tier {self._minimum_tier}, this machine allows {report.tier}: "
                         f"{report.reason}",
-                        hint="`armillary doctor` shows every layer",
+                        hint=way_out(report.tier),
                     )
                 self._tier = report.tier
             return self._tier

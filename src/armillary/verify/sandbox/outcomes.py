@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from armillary.core.errors import UsageError
 from armillary.core.values import Json
 
-Tier = Literal["A", "B", "none"]
+Tier = Literal["A", "B", "C", "none"]
 OutcomeKind = Literal["returned", "raised", "timeout", "unencodable", "missing"]
 StopReason = Literal["exit", "wall", "cpu", "output", "signal", "results"]
 

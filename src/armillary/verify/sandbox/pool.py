@@ -1,13 +1,19 @@
-"""Lend running zygotes to threads, at most a fixed number at once, and replace those that died. Runs nothing."""
+"""Lend running zygotes, or hosts of tier C, to threads: at most a fixed number at once. Runs nothing.
+
+Those that died are replaced.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from armillary.verify.sandbox.link import ZygoteLink
 from armillary.verify.sandbox.packages import Outfit
+from armillary.verify.sandbox.wasm import WasmLink
+
+Link = ZygoteLink | WasmLink
 
 
 class LinkPool:
@@ -16,18 +22,20 @@ class LinkPool:
     Args:
         size: how many threads may hold one at the same time; further ones wait.
         outfit: what programs may import besides the standard library.
+        open_link: starts one.
     """
 
-    def __init__(self, size: int, outfit: Outfit) -> None:
+    def __init__(self, size: int, outfit: Outfit, open_link: Callable[[Outfit], Link] = ZygoteLink) -> None:
         self._size = size
         self._outfit = outfit
+        self._open_link = open_link
         self._turns = threading.BoundedSemaphore(size)
         self._closing = threading.Lock()
-        self._idle: list[ZygoteLink] = []
-        self._lent: list[ZygoteLink] = []
+        self._idle: list[Link] = []
+        self._lent: list[Link] = []
 
     @contextmanager
-    def lend(self) -> Iterator[ZygoteLink]:
+    def lend(self) -> Iterator[Link]:
         """A living zygote for the block; it is ended when the block raises.
 
         Raises:
@@ -65,14 +73,14 @@ class LinkPool:
         for link in list(self._lent):
             link.close()
 
-    def _take(self) -> ZygoteLink:
+    def _take(self) -> Link:
         # A list's own methods need no lock; the turns bound how many threads are here.
         while self._idle:
             link = self._idle.pop()
             if link.is_alive:
                 return link
             link.close()
-        return ZygoteLink(self._outfit)
+        return self._open_link(self._outfit)
 
     def _close_idle(self) -> None:
         while self._idle:

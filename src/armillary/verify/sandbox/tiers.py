@@ -5,18 +5,30 @@ The program tries what the jail must forbid; a tier counts only when every layer
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
 from armillary.core.errors import SandboxError
 from armillary.core.values import decode
-from armillary.verify.sandbox.jail import LOST_IN_TIER_B
 from armillary.verify.sandbox.link import ZygoteLink
 from armillary.verify.sandbox.outcomes import Call, Layer, Limits, Tier
+from armillary.verify.sandbox.packages import Outfit
+from armillary.verify.sandbox.pool import Link
+from armillary.verify.sandbox.wasm import LOST_IN_TIER_C, WasmLink
+from armillary.verify.sandbox.wasm_module import INSTALL
 from armillary.verify.sandbox.wire import job_to_bytes, make_job, read_report
 
 TRIAL: Final = "trial"
+ONLY_C: Final = "C only"
+STRENGTH: Final[dict[Tier, int]] = {"none": 0, "C": 1, "B": 2, "A": 3}
+MINIMUMS: Final[dict[str, int]] = {"A": 3, "B": 2, "C": 1, ONLY_C: 1}
+"""What may be asked for as the weakest jail, with the strength that it must have."""
+
+_SEE: Final = "`armillary doctor` shows every layer"
+_OTHER_WAY: Final = f"tier C needs no such thing: {INSTALL} and ARMILLARY_MINIMUM_TIER=C"
 _TRIAL_LIMITS: Final = Limits(wall_s=20.0, cpu_s=4, call_cpu_s=3.0)
 _TRIAL_PROGRAM: Final = """
 import fcntl, os, socket
@@ -33,16 +45,36 @@ def attempts():
     yield "choose the signal of a file", lambda: fcntl.fcntl(1, fcntl.F_SETSIG, 0)
     yield "ask for the signals of a file", lambda: fcntl.fcntl(1, fcntl.F_SETFL, os.O_ASYNC)
 
+"""
+_TRIAL_PROGRAM_IN_C: Final = """
+import _thread, os, socket, time
+
+def attempts():
+    yield "read a file", lambda: open("/etc/passwd").close()
+    yield "list a folder", lambda: os.listdir("/")
+    yield "write a file", lambda: open("trespass", "w").close()
+    yield "open a socket", lambda: socket.socket().close()
+    yield "start a thread", lambda: _thread.start_new_thread(int, ())
+    yield "fork", lambda: os.fork() or os._exit(0)
+    yield "run a program", lambda: os.system("true")
+    yield "find a variable", lambda: [*os.environ][0]
+"""
+_TRESPASS: Final = """
 def trespass():
     done = []
     for name, attempt in attempts():
         try:
             attempt()
-        except OSError:
+        except (OSError, AttributeError, RuntimeError, IndexError):
             continue
         done.append(name)
     return done
 """
+_TRIALS: Final[dict[Tier, str]] = {
+    "A": _TRIAL_PROGRAM + _TRESPASS,
+    "B": _TRIAL_PROGRAM + _TRESPASS,
+    "C": _TRIAL_PROGRAM_IN_C + _TRESPASS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +82,10 @@ class TierReport:
     """The strongest jail that works here.
 
     Attributes:
-        tier: ``A`` with namespaces, ``B`` without, ``none`` when neither can be built.
+        tier: ``A`` with namespaces, ``B`` without, ``C`` when neither can be built but an interpreter in WASM can run,
+            ``none`` when nothing holds.
         layers: one line per layer of tier A, in order, and the trial of the whole; where tier A fails, then tier B's.
+            Of tier C its one layer and the trial.
     """
 
     tier: Tier
@@ -64,20 +98,58 @@ class TierReport:
 
 
 def probe() -> TierReport:
-    """Try both tiers in a zygote of its own; never raises for what the machine lacks."""
+    """Try tiers A and B in a zygote of its own; never raises for what the machine lacks."""
+    return _probe_alone("zygote", ZygoteLink)
+
+
+def probe_tier_c() -> TierReport:
+    """Try tier C alone, whatever else this machine allows; never raises for what it lacks."""
+    return _probe_alone("wasm", WasmLink)
+
+
+def _probe_alone(name: str, start: Callable[[], Link]) -> TierReport:
     try:
-        with closing(ZygoteLink()) as link:
+        with closing(start()) as link:
             return probe_link(link)
     except SandboxError as error:
-        return TierReport("none", (Layer("zygote", False, str(error)),))
+        return TierReport("none", (Layer(name, False, str(error)),))
 
 
-def probe_link(link: ZygoteLink) -> TierReport:
-    """Try both tiers in a running zygote.
+def open_link(minimum_tier: str, outfit: Outfit) -> Link:
+    """Start what runs programs in the strongest tier of this machine, as far as the minimum allows to look.
 
     Raises:
-        SandboxError: the zygote died.
+        SandboxError: it could not be started.
     """
+    if minimum_tier == ONLY_C:
+        return WasmLink(outfit)
+    try:
+        link = ZygoteLink(outfit)
+        if minimum_tier != "C" or probe_link(link).tier != "none":
+            return link
+        link.close()
+    except SandboxError as error:
+        if minimum_tier != "C":
+            if sys.platform == "linux":
+                raise
+            raise SandboxError(error.message, hint=_OTHER_WAY) from error
+    return WasmLink(outfit)
+
+
+def way_out(found: Tier) -> str:
+    """What to do on a machine that allows only this much."""
+    return f"{_SEE}; {_OTHER_WAY}" if found == "none" else _SEE
+
+
+def probe_link(link: Link) -> TierReport:
+    """Try both tiers in a running zygote, or tier C where it is a host of that.
+
+    Raises:
+        SandboxError: it died.
+    """
+    if isinstance(link, WasmLink):
+        layers = _try_tier(link, "C")
+        return TierReport("C" if layers[-1].works else "none", layers)
     full = _try_tier(link, "A")
     if full[-1].works:
         return TierReport("A", full)
@@ -90,9 +162,9 @@ def probe_link(link: ZygoteLink) -> TierReport:
     )
 
 
-def _try_tier(link: ZygoteLink, tier: Tier) -> tuple[Layer, ...]:
+def _try_tier(link: Link, tier: Tier) -> tuple[Layer, ...]:
     """The tier's layers as far as they went; the last one is the trial."""
-    job = make_job(_TRIAL_PROGRAM, [Call("trespass", ())], seed=0, call_cpu_s=_TRIAL_LIMITS.call_cpu_s)
+    job = make_job(_TRIALS[tier], [Call("trespass", ())], seed=0, call_cpu_s=_TRIAL_LIMITS.call_cpu_s)
     run = link.execute(tier, job_to_bytes(job), _TRIAL_LIMITS)
     report = read_report(run.lines, 1)
     outcome = report.outcomes[0]
@@ -103,6 +175,14 @@ def _try_tier(link: ZygoteLink, tier: Tier) -> tuple[Layer, ...]:
         detail = f"tier {tier}: the trial's answer is {outcome.kind} {outcome.error_message}".rstrip()
         return (*report.layers, Layer(TRIAL, False, detail))
     trespassed = decode(outcome.value)
-    holds = f"tier {tier} holds" if tier == "A" else f"tier {tier} holds; {'; '.join(LOST_IN_TIER_B)}"
+    holds = "; ".join((f"tier {tier} holds", *_lost_in(tier)))
     detail = f"tier {tier}: a program could {', '.join(trespassed)}" if trespassed else holds
     return (*report.layers, Layer(TRIAL, not trespassed, detail))
+
+
+def _lost_in(tier: Tier) -> tuple[str, ...]:
+    if tier == "B":
+        from armillary.verify.sandbox.jail import LOST_IN_TIER_B  # loads only on systems like Unix
+
+        return LOST_IN_TIER_B
+    return LOST_IN_TIER_C if tier == "C" else ()
