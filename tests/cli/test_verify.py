@@ -92,7 +92,9 @@ def test_yaml_that_is_no_task_names_line_and_field(armillary: Run, tmp_path: Pat
         (("task.yaml", "nothing.py"), 3, "error: no file nothing.py\n"),
         ((".", "right.py"), 2, "error: . is a folder, not a file\n"),
         (("task.yaml", "binary.py"), 2, "error: binary.py is not UTF-8 text (byte 1)\n"),
-        (("-", "-"), 2, "error: task and code cannot both come from stdin\n"),
+        (("-", "-"), 2, "error: only one file can come from stdin\n"),
+        (("task.yaml", "-", "--against", "-"), 2, "error: only one file can come from stdin\n"),
+        (("right.py", "--against", "nothing.py"), 3, "error: no file nothing.py\n"),
     ],
 )
 def test_bad_input_is_one_line_and_its_exit_code(
@@ -160,6 +162,63 @@ def test_missing_code_and_a_literal_that_is_none_are_one_line(
 ) -> None:
     (tmp_path / "line.verify").write_text(LITERAL)
     (tmp_path / "task.verify").write_text(TASK)
+    ran = armillary("verify", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith(line)
+
+
+TYPED = "def f(n: int) -> int:\n    return n + n\n"
+
+
+def test_code_may_be_held_against_another_program_alone(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "typed.py").write_text(TYPED)
+    ran = armillary("verify", "right.py", "--against", "typed.py")
+    assert ran.code == 0
+    assert "the same results as the reference" in ran.err
+    ran = armillary("verify", "wrong.py", "--against", "typed.py")
+    assert (ran.code, "counterexample (reference): f(0)\n    expected  0\n    got       1" in ran.err) == (6, True)
+
+
+def test_code_that_is_no_python_is_refuted_beside_another_program_too(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "typed.py").write_text(TYPED)
+    (tmp_path / "broken.py").write_text("def f(n: return n")
+    ran = armillary("verify", "broken.py", "--against", "typed.py")
+    assert (ran.code, ran.err.startswith("REFUTED: line 1: not Python")) == (6, True)
+
+
+def test_another_program_may_stand_beside_a_task(armillary: Run, tmp_path: Path) -> None:
+    (tmp_path / "typed.py").write_text(TYPED)
+    (tmp_path / "line.verify").write_text(LITERAL.replace("code_solution", repr("def f(x: int):\n    return x + x")))
+    for task in (("task.yaml", "right.py"), ("line.verify",)):
+        ran = armillary("verify", *task, "--against", "typed.py")
+        assert (ran.code, "the same results as the reference" in ran.err) == (0, True)
+
+
+def test_exploring_finds_the_difference_that_no_generated_input_shows(armillary: Run, tmp_path: Path) -> None:
+    pytest.importorskip("crosshair")
+    (tmp_path / "typed.py").write_text(TYPED)
+    (tmp_path / "odd.py").write_text("def f(n: int) -> int:\n    return 2 * n if n != 73193 else 5\n")
+    assert armillary("verify", "odd.py", "--against", "typed.py").code == 0
+    ran = armillary("verify", "odd.py", "--against", "typed.py", "--prove")
+    assert ran.code == 6
+    assert "counterexample (reference): f(73193)\n    expected  146386\n    got       5" in ran.err
+    same = armillary("verify", "right.py", "--against", "typed.py", "--prove")
+    assert (same.code, same.err.startswith("PROVED: holds on all paths; ")) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("task.yaml", "--against", "right.py"), "error: there is no code to judge (name a Python file as CODE"),
+        (("right.py", "--against", "other.py"), "error: the reference defines no function of the code's: f"),
+        (("task.yaml", "right.py", "--against", "other.py"), "error: the reference defines no function 'f' that"),
+        (("right.py", "--against", "task.yaml"), "error: the reference cannot be read: invalid syntax (its line 1)"),
+    ],
+)  # fmt: skip
+def test_a_program_that_cannot_be_compared_with_is_one_line(
+    armillary: Run, tmp_path: Path, arguments: tuple[str, ...], line: str
+) -> None:
+    (tmp_path / "other.py").write_text("def g(n): return n\n")
     ran = armillary("verify", *arguments)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert ran.err.startswith(line)

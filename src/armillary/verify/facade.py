@@ -17,6 +17,8 @@ from armillary.core.verdicts import Level, Verdict
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.spec import MAX_FILE_BYTES, load_task, parse_task
 from armillary.verify.spec_literal import is_literal, is_task_text, read_literal
+from armillary.verify.symbolic.adapter import Jails
+from armillary.verify.symbolic.level import hold_against_reference
 from armillary.verify.symbolic.request import open_explorer
 from armillary.verify.verifier import CodeVerifier
 
@@ -37,7 +39,8 @@ def verify(
         task: a task, its file, or its text; a ``VERIFY(...)`` may be one line.
         code: Python source that defines the task's entry point; left out where a ``VERIFY(...)`` holds its own.
         seed: of the generated inputs.
-        prove: also look for proofs that properties hold on all paths; some ten seconds for each.
+        prove: also look for proofs that properties hold on all paths, and for an input on which the program and the
+            task's reference differ; some ten seconds for each.
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
@@ -49,8 +52,9 @@ def verify(
     """
     spec, source = as_task_and_code(task, code)
     require_seed(seed)
-    with verifier_for(settings or load_settings(), prove=prove) as verifier:
-        return verifier.verify(spec, source, seed=seed)
+    with _open_jails(settings or load_settings(), prove=prove) as (jail, explorer):
+        verdict = CodeVerifier(jail, explorer=explorer).verify(spec, source, seed=seed)
+        return verdict if explorer is None else hold_against_reference(Jails(jail, explorer), spec, source, verdict)
 
 
 def as_task_and_code(task: TaskSpec | Path | str, code: str | None = None) -> tuple[TaskSpec, str]:
@@ -144,11 +148,16 @@ def verifier_for(
         SandboxError: this machine cannot offer such a jail.
         UsageError: CrossHair is to prove and is not installed.
     """
-    tier = settings["sandbox.minimum_tier"]
-    with ExitStack() as jails:
-        jail = jails.enter_context(Sandbox(tier))
-        explorer = jails.enter_context(open_explorer(tier)) if prove else None
+    with _open_jails(settings, prove=prove) as (jail, explorer):
         verifier = CodeVerifier(jail, explorer=explorer, on_level=on_level)
         # Asked now, so that a machine that is too weak is told before a model works for nothing.
         assert verifier.sandbox_tier
         yield verifier
+
+
+@contextmanager
+def _open_jails(settings: Settings, *, prove: bool) -> Iterator[tuple[Sandbox, Sandbox | None]]:
+    tier = settings["sandbox.minimum_tier"]
+    with ExitStack() as jails:
+        jail = jails.enter_context(Sandbox(tier))
+        yield jail, jails.enter_context(open_explorer(tier)) if prove else None

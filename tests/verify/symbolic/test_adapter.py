@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from armillary.core.tasks import Example, Parameter, Predicate, TaskSpec
-from armillary.verify.symbolic.adapter import (
-    Difference,
-    Jails,
-    Same,
-    SymbolicResult,
-    Unknown,
-    check_properties,
-    find_difference,
-)
+from armillary.verify.symbolic.adapter import Jails, SymbolicResult, check_properties, check_reference
 from armillary.verify.symbolic.request import SymbolicBudget
 
 MakeTask = Callable[..., TaskSpec]
@@ -256,54 +248,39 @@ def test_a_condition_that_raises_is_not_proved_over(jails: Jails, make_task: Mak
     assert result.reason == "1 of 3 paths were given up: a condition on the inputs raises"
 
 
+def compare(jails: Jails, task: TaskSpec, code: str, reference: str, **options: Any) -> SymbolicResult:
+    options = {"budget": QUICK, "tested": ("reference",)} | options
+    return check_reference(jails, replace(task, reference=reference), code, **options)
+
+
+def test_an_input_on_which_a_program_and_its_reference_differ_is_found(jails: Jails, make_task: MakeTask) -> None:
+    result = compare(jails, make_task(), "def f(x): return x if x != 73123 else 0", IDENTITY)
+    assert (result.status, result.promise.id) == ("refuted", "reference")
+    assert result.breach is not None
+    assert (result.breach.arguments, result.breach.finding.expected) == ((73123,), "73123")
+
+
+def test_a_program_that_does_as_its_reference_on_all_paths_is_proved(jails: Jails, make_task: MakeTask) -> None:
+    result = compare(jails, make_task(), "def f(x): return x if x > 0 else -x", "def f(x): return abs(x)")
+    assert (result.status, result.reason) == ("proved", f"holds on all {result.num_paths} paths")
+
+
+def test_where_the_reference_raises_a_program_may_do_what_it_likes(jails: Jails, make_task: MakeTask) -> None:
+    picky = "def f(x):\n    if x < 0: raise ValueError\n    return x"
+    assert compare(jails, make_task(), IDENTITY, picky).status == "proved"
+    assert compare(jails, make_task(), picky, IDENTITY).status == "refuted"
+    never = compare(jails, make_task("bool"), IDENTITY, "def f(x): raise ValueError")
+    assert never.reason == "vacuous: no input of 1 paths satisfies the conditions"
+
+
 @pytest.mark.parametrize(
-    ("left", "right", "arguments"),
+    ("options", "reference", "reason"),
     [
-        ("def f(x): return x * 2", "def f(x): return x + x if x != 54321 else 0", (54321,)),
-        ("def f(x): return 1 // x", "def f(x): return 1 // x if x else 0", (0,)),
-        ("def f(x): return 1 // x", "def f(x):\n    if x == 0: raise ValueError\n    return 1 // x", (0,)),
-        ("def f(x): return [x]", "def f(x): return (x,)", None),
-        ("def f(x): return ([x], {1: x > 0})", "def f(x): return ([x], {1: 1 if x > 0 else 0})", None),
-        ("def f(x): return {1: x}", "def f(x): return {2: x}", None),
+        ({"tested": ()}, IDENTITY, "it was not tested before"),
+        ({}, "import math\ndef f(x): return x", "it is no proof: the reference: line 1: the module math"),
     ],
 )
-def test_an_input_that_tells_two_programs_apart_is_found(
-    jails: Jails, make_task: MakeTask, left: str, right: str, arguments: tuple[Any, ...] | None
+def test_sameness_that_rests_on_anything_else_is_no_proof(
+    jails: Jails, make_task: MakeTask, options: dict[str, Any], reference: str, reason: str
 ) -> None:
-    found = find_difference(jails, make_task(), left, right, budget=QUICK)
-    assert isinstance(found, Difference)
-    assert arguments in (None, found.arguments)
-    assert found.left != found.right
-
-
-def test_programs_that_are_the_same_on_every_path_are_proved_the_same(jails: Jails, make_task: MakeTask) -> None:
-    left, right = "def f(x): return x * 2", "def f(x): return x + x"
-    listed = find_difference(
-        jails, make_task(), "def f(x): return {1: [x]}", "def f(x): return {1: [x][:]}", budget=QUICK
-    )
-    assert listed == Same(True, "the same on all 1 paths")
-    assert find_difference(jails, make_task(), left, right, budget=QUICK) == Same(True, "the same on all 1 paths")
-    halved = find_difference(jails, make_task(requires="x > 0"), left, right + "\nimport math", budget=QUICK)
-    assert halved == Same(False, "the same on all 2 paths; no proof: line 2: the module math")
-
-
-def test_programs_that_raise_alike_are_the_same(jails: Jails, make_task: MakeTask) -> None:
-    left, right = "def f(x): return 1 // x", "def f(x):\n    return 1 // x"
-    assert isinstance(find_difference(jails, make_task("int | 0..1"), left, right, budget=QUICK), Same)
-
-
-def test_why_no_difference_is_known_is_said(
-    jails: Jails, reporting: Callable[..., Jails], run_of: Callable[..., Any], make_task: MakeTask
-) -> None:
-    def compare(jails: Jails, domain: str = "int", other: str = IDENTITY) -> Any:
-        return find_difference(jails, make_task(domain), IDENTITY, other)
-
-    assert compare(jails, "Any") == Unknown("a parameter of kind any has no symbolic form")
-    assert compare(jails, other="def g(x): return x") == Unknown("KeyError: 'f'")
-    false_alarm = reporting(counterexamples=[run_of([3])], is_exhausted=False)
-    assert compare(false_alarm) == Unknown("1 differences did not come about outside of CrossHair")
-    assert "more are left" in compare(reporting(is_exhausted=False)).reason
-    lost = reporting(witnesses=[run_of([12], 12)])
-    assert compare(lost, "int | 0..9") == Unknown("a path's input could not be run outside of CrossHair")
-    endless = "def f(x):\n    while True:\n        pass"
-    assert compare(reporting(), "int", endless) == Unknown("a path's input could not be run outside of CrossHair")
+    assert reason in compare(jails, make_task(), IDENTITY, reference, **options).reason

@@ -9,6 +9,7 @@ from armillary.core.errors import SandboxError, UsageError
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import encode
 from armillary.verify.sandbox.outcomes import Outcome
+from armillary.verify.symbolic import request
 from armillary.verify.symbolic.request import SymbolicBudget, check_request, explore, open_explorer
 
 BUDGET = SymbolicBudget()
@@ -28,6 +29,18 @@ def test_the_jail_gives_an_exploration_more_time_than_its_budget() -> None:
     limits = SymbolicBudget(cpu_s=3.0).limits
     assert 3.0 < limits.call_cpu_s < limits.cpu_s < limits.wall_s
     assert limits.memory_bytes == 4 << 30
+
+
+def test_how_much_more_an_exploration_may_take_can_be_said() -> None:
+    limits = SymbolicBudget(cpu_s=3.0, slack_cpu_s=1.0).limits
+    assert (limits.call_cpu_s, limits.cpu_s) == (4.0, 6)
+
+
+def test_it_is_known_whether_crosshair_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "PACKAGES", ("json", "ast"))
+    assert request.is_installed()
+    monkeypatch.setattr(request, "PACKAGES", ("json", "no_such_package"))
+    assert not request.is_installed()
 
 
 def test_a_request_holds_plain_values_only(make_task: Callable[..., TaskSpec]) -> None:
@@ -74,7 +87,7 @@ def test_a_report_with_odd_runs_is_none(reporting: Callable[..., Any], run_of: C
     assert failure(reporting(obstacles={"a": "b", "c": 1}).explorer).startswith("a malformed report")
 
 
-def test_a_weaker_jail_than_b_is_refused_before_anything_runs() -> None:
+def test_a_jail_that_there_is_not_is_refused_before_anything_runs() -> None:
     pytest.importorskip("crosshair")
     with pytest.raises(UsageError, match="no sandbox tier"):
-        open_explorer("C")
+        open_explorer("D")

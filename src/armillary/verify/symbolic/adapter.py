@@ -1,4 +1,4 @@
-"""Ask CrossHair, in its jail, whether a promise can be broken or two programs differ; believe nothing that it says.
+"""Ask CrossHair, in its jail, whether a promise can be broken; believe nothing that it says.
 
 What breaks a promise for CrossHair is run again outside of it, through the oracle that judges all inputs, and counts
 only if it breaks it there. A promise counts as ``proved`` only if all of this is so:
@@ -13,7 +13,7 @@ only if it breaks it there. A promise counts as ``proved`` only if all of this i
    value, class or statement of the module that could remember a call.
 7. It uses only what CrossHair was seen to model as Python does (``obstacles``): no conversion between numbers and
    text, no order of a set, no identity, no division by ``/``, no sequence of a length that memory may not hold.
-8. The same holds of the promise's own text and of all conditions.
+8. The same holds of the promise's own text, or of the reference, and of all conditions.
 9. On every path that was looked at (up to ``driver.MAX_WITNESSES``), a concrete run outside of CrossHair gives the
    same result and keeps the promise.
 
@@ -29,13 +29,12 @@ from typing import Any, Literal
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import dumps, encode
-from armillary.verify.comparison import matches
 from armillary.verify.contract import Contract
 from armillary.verify.domains import Domain, contains, parameter_domains
 from armillary.verify.execution import Jail, Observation, run_calls
 from armillary.verify.fuzz import Breach, search
 from armillary.verify.generate import Arguments
-from armillary.verify.oracles import Promise, PropertyOracle
+from armillary.verify.oracles import DifferentialOracle, Oracle, Promise, PropertyOracle
 from armillary.verify.sandbox.outcomes import Call
 from armillary.verify.symbolic.obstacles import code_obstacle, domain_obstacle, predicate_obstacle
 from armillary.verify.symbolic.request import (
@@ -43,8 +42,8 @@ from armillary.verify.symbolic.request import (
     SymbolicBudget,
     SymbolicRun,
     check_request,
-    difference_request,
     explore,
+    reference_request,
     unexplorable,
 )
 
@@ -83,30 +82,6 @@ class SymbolicResult:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """An input on which two programs did different things, outside of CrossHair too."""
-
-    arguments: Arguments
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Same:
-    """No difference on any path; ``is_proved`` under the conditions of this module, but for those on promises."""
-
-    is_proved: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Neither a difference nor its absence, and why."""
-
-    reason: str
-
-
 def check_properties(
     jails: Jails,
     task: TaskSpec,
@@ -131,37 +106,19 @@ def check_properties(
     return tuple(results)
 
 
-def find_difference(
-    jails: Jails, task: TaskSpec, left: str, right: str, *, budget: SymbolicBudget = DEFAULT_BUDGET, seed: int = 0
-) -> Difference | Same | Unknown:
-    """Look for an admitted input on which two programs give different values or raise different exceptions."""
-    domains = parameter_domains(task)
-    if problem := unexplorable(domains):
-        return Unknown(problem)
-    found = explore(jails.explorer, "compare", difference_request(task, left, right, budget), budget)
-    if found.failure:
-        return Unknown(found.failure)
-    runs = (*found.counterexamples, *found.witnesses)
-    inputs = _admitted(jails.runner, task, domains, runs)
-    calls = [Call(task.entry_point, arguments) for arguments in inputs]
-    pairs = [run_calls(jails.runner, code, calls, seed=seed).observations for code in (left, right)]
-    for arguments, one, other in zip(inputs, *pairs, strict=False):
-        if _differ(task, one, other):
-            return Difference(arguments, one.text, other.text)
-    if found.counterexamples:
-        return Unknown(f"{len(found.counterexamples)} differences did not come about outside of CrossHair")
-    if not found.is_exhausted:
-        return Unknown(_unfinished(found))
-    if any(sum(seen.is_answer for seen in pair) < len(runs) for pair in pairs):
-        return Unknown("a path's input could not be run outside of CrossHair")
-    obstacle = (
-        domain_obstacle(domains)
-        or code_obstacle(left, task.entry_point, domains)
-        or code_obstacle(right, task.entry_point, domains)
-        or _requires_obstacle(task, domains)
-    )
-    reason = f"the same on all {found.num_paths} paths"
-    return Same(not obstacle, reason + (f"; no proof: {obstacle}" if obstacle else ""))
+def check_reference(
+    jails: Jails,
+    task: TaskSpec,
+    code: str,
+    *,
+    budget: SymbolicBudget = DEFAULT_BUDGET,
+    tested: Collection[str] = (),
+    seed: int = 0,
+) -> SymbolicResult:
+    """Explore a program beside the task's reference; what the reference raises on is outside of what it speaks of."""
+    oracle = DifferentialOracle(task, jails.runner, code, seed=seed)
+    [promise] = oracle.promises
+    return _check(_Case(jails, task, code, oracle, promise, budget), promise.id in tested)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +128,7 @@ class _Case:
     jails: Jails
     task: TaskSpec
     code: str
-    oracle: PropertyOracle
+    oracle: Oracle
     promise: Promise
     budget: SymbolicBudget
 
@@ -181,12 +138,12 @@ def _check(case: _Case, is_tested: bool) -> SymbolicResult:
     problem = unexplorable(domains) or _unaskable(case)
     if problem:
         return SymbolicResult(case.promise, "unknown", problem)
-    request = check_request(case.task, case.code, case.promise.id, case.budget)
-    found = explore(case.jails.explorer, "check", request, case.budget)
+    function, request = _question(case)
+    found = explore(case.jails.explorer, function, request, case.budget)
     if found.failure:
         return SymbolicResult(case.promise, "unknown", found.failure)
-    suspects = _admitted(case.jails.runner, case.task, domains, found.counterexamples)
-    witnesses = _admitted(case.jails.runner, case.task, domains, found.witnesses)
+    suspects = admitted(case.jails.runner, case.task, domains, found.counterexamples)
+    witnesses = admitted(case.jails.runner, case.task, domains, found.witnesses)
     contract = Contract(case.task, case.jails.runner)
     tried = search(case.task, case.oracle, contract, suspects + witnesses)
     if tried.breach is not None:
@@ -204,6 +161,12 @@ def _check(case: _Case, is_tested: bool) -> SymbolicResult:
     return SymbolicResult(case.promise, "proved", f"holds on all {found.num_paths} paths", found.num_paths)
 
 
+def _question(case: _Case) -> tuple[str, dict[str, Any]]:
+    if case.promise.level == "differential":
+        return "compare", reference_request(case.task, case.code, case.budget)
+    return "check", check_request(case.task, case.code, case.promise.id, case.budget)
+
+
 def _unaskable(case: _Case) -> str:
     names = [parameter.name for parameter in case.task.parameters]
     if len(names) != len(parameter_domains(case.task)):
@@ -213,11 +176,11 @@ def _unaskable(case: _Case) -> str:
     return ""
 
 
-def _admitted(jail: Jail, task: TaskSpec, domains: Sequence[Domain], runs: Sequence[SymbolicRun]) -> list[Arguments]:
+def admitted(jail: Jail, task: TaskSpec, domains: Sequence[Domain], runs: Sequence[SymbolicRun]) -> list[Arguments]:
     """Arguments of the runs that lie in the domains, satisfy ``requires``, and can be carried to a jail."""
     inside = [run.arguments for run in runs if _fits(domains, run.arguments)]
-    admitted = Contract(task, jail).admits(inside)
-    return [arguments for arguments, is_admitted in zip(inside, admitted, strict=True) if is_admitted]
+    answers = Contract(task, jail).admits(inside)
+    return [arguments for arguments, is_admitted in zip(inside, answers, strict=True) if is_admitted]
 
 
 def _fits(domains: Sequence[Domain], arguments: Arguments) -> bool:
@@ -251,7 +214,7 @@ def _doubt(found: Exploration, num_held: int) -> str:
     if found.counterexamples:
         return "CrossHair's counterexamples did not come about when they were run"
     if not found.is_exhausted:
-        return _unfinished(found)
+        return unfinished(found)
     if not found.num_held or not found.witnesses:
         return f"vacuous: no input of {found.num_paths} paths satisfies the conditions"
     if num_held < len(found.witnesses):
@@ -259,7 +222,8 @@ def _doubt(found: Exploration, num_held: int) -> str:
     return ""
 
 
-def _unfinished(found: Exploration) -> str:
+def unfinished(found: Exploration) -> str:
+    """Why not every path is known."""
     if found.obstacles:
         [(reason, number), *_] = found.obstacles
         return f"{number} of {found.num_paths} paths were given up: {reason}"
@@ -268,21 +232,30 @@ def _unfinished(found: Exploration) -> str:
 
 def _first_obstacle(case: _Case, domains: Sequence[Domain], is_tested: bool) -> str:
     task, promise = case.task, case.promise
-    names = [parameter.name for parameter in task.parameters]
     if promise.origin != "user" or any(item.origin != "user" for item in task.requires):
         return "not all of it was written by the user"
     if not is_tested:
         return "it was not tested before"
-    others = (task.entry_point,) if promise.id.startswith("laws") else ("result",)
     return (
         domain_obstacle(domains)
         or code_obstacle(case.code, task.entry_point, domains)
-        or predicate_obstacle(promise.text, names, domains, others)
-        or _requires_obstacle(task, domains)
+        or _promise_obstacle(case, domains)
+        or requires_obstacle(task, domains)
     )
 
 
-def _requires_obstacle(task: TaskSpec, domains: Sequence[Domain]) -> str:
+def _promise_obstacle(case: _Case, domains: Sequence[Domain]) -> str:
+    task, promise = case.task, case.promise
+    if promise.level == "differential":
+        found = code_obstacle(task.reference, task.entry_point, domains)
+        return f"the reference: {found}" if found else ""
+    names = [parameter.name for parameter in task.parameters]
+    others = (task.entry_point,) if promise.id.startswith("laws") else ("result",)
+    return predicate_obstacle(promise.text, names, domains, others)
+
+
+def requires_obstacle(task: TaskSpec, domains: Sequence[Domain]) -> str:
+    """Why nothing that rests on ``requires`` and ``raises`` is proved, or an empty text."""
     names = [parameter.name for parameter in task.parameters]
     texts = [item.text for item in task.requires] + [text for _, text in task.raises]
     return next((found for text in texts if (found := predicate_obstacle(text, names, domains))), "")
@@ -303,11 +276,3 @@ def _mismatch(case: _Case, witnesses: Sequence[SymbolicRun]) -> str:
 
 def _is_same(run: SymbolicRun, seen: Observation) -> bool:
     return dumps(encode(run.result)) == dumps(seen.value)
-
-
-def _differ(task: TaskSpec, left: Observation, right: Observation) -> bool:
-    if not (left.is_answer and right.is_answer):
-        return False
-    if left.kind == "returned" and right.kind == "returned":
-        return not matches(left.value, right.value, task.returns)
-    return left.kind != right.kind or left.error != right.error

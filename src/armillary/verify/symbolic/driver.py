@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from math import inf
 from operator import or_
@@ -63,7 +63,10 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(request: dict[str, Any]) -> dict[str, Any]:
-    """Explore two programs, ``code`` and ``other``, side by side; the rest of the request is as for :func:`check`."""
+    """Explore two programs, ``code`` and ``other``, side by side; the rest of the request is as for :func:`check`.
+
+    Where ``is_reference``, what ``other`` raises on is outside of what it speaks of.
+    """
     functions = [_load(request[name])[request["entry_point"]] for name in ("code", "other")]
     contract = _load(request["contract"])
     requires = [contract[name] for name in request["requires"]]
@@ -73,6 +76,8 @@ def compare(request: dict[str, Any]) -> dict[str, Any]:
         if not all(_holds(item, arguments) for item in requires):
             return "outside", None
         (left, left_error), (right, right_error) = _attempt(functions[0], arguments), _attempt(functions[1], others)
+        if right_error and request["is_reference"]:
+            return "outside", None
         if left_error != right_error:
             return "broken", None
         return "held" if left_error or _is_same(left, right) else "broken", left
@@ -300,8 +305,15 @@ def _is_same(left: Any, right: Any) -> bool:
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(map(_is_same, left, right))
     if isinstance(left, dict):
-        return len(left) == len(right) and all(key in right and _is_same(left[key], right[key]) for key in left)
+        has_same_keys = left.keys() == right.keys() and _kinds(left) == _kinds(right)
+        return has_same_keys and all(_is_same(left[key], right[key]) for key in left)
+    if isinstance(left, set | frozenset):
+        return bool(left == right) and _kinds(left) == _kinds(right)
     return bool(left == right)
+
+
+def _kinds(values: Iterable[Any]) -> list[str]:
+    return sorted(type(item).__name__ for item in values)
 
 
 def _is_plain(value: Any) -> bool:

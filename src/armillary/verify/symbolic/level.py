@@ -1,15 +1,20 @@
-"""The symbolic level of the ladder: one check per promise that was proved or refuted, notes for all others."""
+"""The symbolic level of the ladder: one check per promise that was proved or refuted, notes for all others.
+
+A reference is explored after all else, as its verdict rests on what the whole ladder found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import encode
-from armillary.core.verdicts import Check, Counterexample
+from armillary.core.verdicts import Check, Counterexample, Status, Verdict
 from armillary.verify.rendering import render_call
-from armillary.verify.symbolic.adapter import DEFAULT_BUDGET, Jails, SymbolicResult, check_properties
+from armillary.verify.symbolic.adapter import DEFAULT_BUDGET, Jails, SymbolicResult, check_properties, check_reference
+from armillary.verify.symbolic.prover import identify
 from armillary.verify.symbolic.request import SymbolicBudget
 
 
@@ -43,7 +48,47 @@ def judge_symbolic(
 
     ``tested`` are the ids of the promises that earlier levels judged and found kept.
     """
-    results = check_properties(jails, task, code, budget=budget, tested=tested, seed=seed)
+    return _judgement(task, check_properties(jails, task, code, budget=budget, tested=tested, seed=seed))
+
+
+def hold_against_reference(
+    jails: Jails, task: TaskSpec, code: str, verdict: Verdict, *, budget: SymbolicBudget = DEFAULT_BUDGET
+) -> Verdict:
+    """The verdict with what comes of looking for an input on which an accepted program and its reference differ.
+
+    It becomes ``REFUTED`` where there is such an input, ``PROVED`` where there is none and all other promises were
+    proved too; else it stays as it was, with the reason in a note.
+    """
+    if not (task.reference and verdict.is_accepted):
+        return verdict
+    started = time.perf_counter()
+    tested = [check.id for check in verdict.checks if check.passed]
+    result = check_reference(jails, task, code, budget=budget, tested=tested, seed=verdict.seed)
+    found = _judgement(task, [result])
+    verdict = replace(
+        verdict,
+        checks=verdict.checks + found.checks,
+        counterexample=found.counterexample,
+        reason="; ".join((verdict.reason, *found.notes)),
+        elapsed_ms=verdict.elapsed_ms + (time.perf_counter() - started) * 1e3,
+        prover=identify(budget),
+    )
+    if found.counterexample is not None:
+        return replace(verdict, status=Status.REFUTED, reason=f"breaks {found.counterexample.check_id}")
+    if found.proved and _is_all_proved(task, verdict):
+        return replace(verdict, status=Status.PROVED, reason=f"holds on all paths; {verdict.reason}")
+    return verdict
+
+
+def _is_all_proved(task: TaskSpec, verdict: Verdict) -> bool:
+    """Whether nothing that the task promises rests on tests alone."""
+    promised = [f"ensures[{index}]" for index in range(len(task.ensures))]
+    promised += [f"laws[{index}]" for index in range(len(task.laws))]
+    has_proofs = {check.id for check in verdict.checks if check.level == "symbolic" and check.passed}
+    return not (task.raises or task.temporal) and has_proofs.issuperset(f"proof:{name}" for name in promised)
+
+
+def _judgement(task: TaskSpec, results: Sequence[SymbolicResult]) -> SymbolicJudgement:
     return SymbolicJudgement(
         checks=tuple(_check(item) for item in results if item.status != "unknown"),
         proved=frozenset(item.promise.id for item in results if item.status == "proved"),

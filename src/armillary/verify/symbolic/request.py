@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 from armillary.core.errors import SandboxError, UsageError, ValueCodecError
@@ -46,6 +47,7 @@ class SymbolicBudget:
     Attributes:
         cpu_s: processor time; a path that has begun may take some more.
         max_paths: paths to explore.
+        slack_cpu_s: how much more, before the exploration is ended and what it found is lost.
 
     Raises:
         UsageError: a number that is not above 0.
@@ -53,6 +55,7 @@ class SymbolicBudget:
 
     cpu_s: float = 5.0
     max_paths: int = 2000
+    slack_cpu_s: float = SLACK_CPU_S
 
     def __post_init__(self) -> None:
         if not (self.cpu_s > 0 and self.max_paths > 0):
@@ -61,7 +64,7 @@ class SymbolicBudget:
     @property
     def limits(self) -> Limits:
         """The jail's limits around such an exploration."""
-        call_cpu_s = self.cpu_s + SLACK_CPU_S
+        call_cpu_s = self.cpu_s + self.slack_cpu_s
         wall_s = call_cpu_s * WALL_PER_CPU
         return Limits(wall_s=wall_s, cpu_s=int(call_cpu_s) + 2, call_cpu_s=call_cpu_s, memory_bytes=MEMORY_BYTES)
 
@@ -104,6 +107,11 @@ class Exploration:
     failure: str = ""
 
 
+def is_installed() -> bool:
+    """Whether CrossHair and all that it imports are there."""
+    return all(find_spec(name) is not None for name in PACKAGES)
+
+
 def open_explorer(minimum_tier: str = "A") -> Sandbox:
     """A jail in which CrossHair can be imported; the caller closes it.
 
@@ -129,7 +137,13 @@ def check_request(task: TaskSpec, code: str, promise_id: str, budget: SymbolicBu
 
 def difference_request(task: TaskSpec, left: str, right: str, budget: SymbolicBudget) -> dict[str, Any]:
     """Ask for an input on which two programs differ."""
-    return _request(task, left, budget) | {"contract": contract_source(task), "other": right}
+    more = {"contract": contract_source(task), "other": right, "is_reference": False}
+    return _request(task, left, budget) | more
+
+
+def reference_request(task: TaskSpec, code: str, budget: SymbolicBudget) -> dict[str, Any]:
+    """Ask for an input on which the task's reference returns and the program does not do the same."""
+    return difference_request(task, code, task.reference, budget) | {"is_reference": True}
 
 
 def explore(explorer: Jail, function: str, request: dict[str, Any], budget: SymbolicBudget) -> Exploration:
