@@ -2,7 +2,8 @@
 
 Runs the loop on HumanEval, MBPP or a folder of contest problems, whichever lies in the data folder, with what a user
 would give as its only evidence, then judges every stage by tests that it never saw. Candidates are recorded, so that
-the loop can be changed and measured again in minutes; times come from problems that the model answers anew.
+the loop can be changed and measured again in minutes; times come from problems that the model answers anew. On CodeT's
+recorded samples no model is asked: only the loop's choice among them is measured.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from armillary.bench import contests, humaneval, mbpp
+from armillary.bench import codet, codet_rows, contests, humaneval, mbpp
+from armillary.bench.codet_judge import judge_all
 from armillary.bench.graded import Graded
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
@@ -56,6 +58,7 @@ class DataSet:
         num_problems: its full size.
         is_kept: whether answers to it may stand in the repository.
         removed_target: share of greedy errors that must be removed, or None.
+        is_recorded: whether the answers lie in the folder, so that there is only a choice to be made.
     """
 
     name: str
@@ -64,12 +67,14 @@ class DataSet:
     num_problems: int
     is_kept: bool = True
     removed_target: float | None = None
+    is_recorded: bool = False
 
 
 DATA_SETS = (
     DataSet("humaneval", humaneval.BASE_FILE, humaneval.graded_problems, 164, removed_target=0.45),
     DataSet("mbpp", mbpp.FILE, mbpp.load_problems, 500, removed_target=0.35),
     DataSet("contests", contests.PATTERN, contests.load_problems, 180, is_kept=False),
+    DataSet(codet_rows.NAME, codet.PATTERN, codet.load_problems, 164, is_recorded=True),
 )
 
 
@@ -88,8 +93,14 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
     settings = load_settings()
     is_partial = is_partial_run(quick=quick, limit=limit, noisy=noisy, full_size=data_set.num_problems)
     blank = _blank_row(machine, is_partial=is_partial)
+    size = limit or (QUICK_LIMIT if quick else None)
+    if data_set.is_recorded:
+        # What a busy machine made too slow must not stand where a quiet one looks it up.
+        path = RECORDINGS_FOLDER / f"{codet_rows.NAME}-judged{'-noisy' if noisy else ''}.jsonl"
+        with Sandbox(settings["sandbox.minimum_tier"], num_cores=blank.threads) as jail:
+            return measure_recorded(data, jail, size, path=path, blank=blank)
     with Sandbox(settings["sandbox.minimum_tier"]) as jail:
-        problems = data_set.load(data, jail, limit or (QUICK_LIMIT if quick else None), budget=BUDGET)
+        problems = data_set.load(data, jail, size, budget=BUDGET)
         verifier = CodeVerifier(jail)
         model, live = _models(data_set, settings)
         rows = measure(data_set, model, verifier, problems, blank=blank)
@@ -172,6 +183,32 @@ def measure_times(
     """Solve some problems with the model itself, for the clock alone; append the rows."""
     solutions = [solve(problem.task, live, verifier, Trace()) for problem in problems]
     return _kept(time_rows(data_set.name, solutions, blank), folder)
+
+
+def measure_recorded(
+    data: Path,
+    jail: Sandbox,
+    limit: int | None,
+    *,
+    path: Path,
+    blank: Row,
+    folder: Path = RESULTS_FOLDER,
+    say: Say = lambda line: print(line, file=sys.stderr),
+) -> list[Row]:
+    """Choose among recorded samples and grade the choice; return and append the rows.
+
+    Args:
+        data: folder of the recordings.
+        jail: runs the samples, as many at once as ``blank.threads``.
+        limit: problems to take, or None for all.
+        path: keeps what was found out about each sample, so that a stopped run goes on and a further one is quick.
+        blank: a row with what all rows of the run share.
+        folder: where rows are kept.
+        say: gets one line per problem.
+    """
+    recordings = codet.read_recordings(data, codet.load_problems(data, jail, limit, budget=BUDGET))
+    judged = judge_all(recordings, CodeVerifier(jail), path, say, num_threads=blank.threads)
+    return _kept(codet_rows.summarise(judged, blank), folder)
 
 
 def _kept(rows: list[Row], folder: Path) -> list[Row]:
