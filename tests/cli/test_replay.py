@@ -38,19 +38,31 @@ def rewritten(trace: Path, change: Callable[[str, dict[str, Any]], bool]) -> str
 
 def test_every_verdict_comes_out_the_same(armillary: Run, trace: Path) -> None:
     ran = armillary("replay", str(trace))
-    assert (ran.code, ran.out) == (0, "2 of 2 verdicts came out the same\n")
-    assert ran.err == "a0: REFUTED, the same again\na1: EXAMPLES_PASS, the same again\n"
+    assert (ran.code, ran.out) == (0, "2 of 2 verdicts and 4 of 4 decisions came out the same\n")
+    assert ran.err == (
+        "a0: REFUTED, the same again\na1: EXAMPLES_PASS, the same again\n"
+        "more proposals after 1: the same again\nno more proposals after 2: the same again\n"
+        "choice of a1: the same again\nanswer a1, EXAMPLES_PASS: the same again\n"
+    )
 
 
 def test_json_holds_every_row(armillary: Run, trace: Path) -> None:
     body = armillary("replay", str(trace), "--json").json
     assert body["matches"] is True
-    assert body["rows"][0] == {"attempt": "a0", "recorded": "REFUTED", "replayed": "REFUTED", "differences": []}
+    assert body["rows"][0] == {
+        "attempt": "a0",
+        "recorded": "REFUTED",
+        "replayed": "REFUTED",
+        "differences": [],
+        "note": "",
+    }
+    assert body["decisions"][2] == {"event": 8, "about": "choice of a1", "differences": []}
+    assert (body["notes"], body["problems"], body["unjudged"]) == ([], [], [])
 
 
 def test_a_report_is_written_beside_the_replay(armillary: Run, trace: Path, tmp_path: Path) -> None:
     ran = armillary("replay", str(trace), "--report", "run.html")
-    assert (ran.code, ran.out) == (0, "2 of 2 verdicts came out the same\n")
+    assert (ran.code, ran.out) == (0, "2 of 2 verdicts and 4 of 4 decisions came out the same\n")
     assert ran.err.startswith("report run.html\n")
     assert "return 2 * n" in "".join(ElementTree.parse(tmp_path / "run.html").getroot().itertext())
 
@@ -75,8 +87,50 @@ def test_another_code_under_the_same_verdict_is_a_mismatch(armillary: Run, trace
         return True
 
     ran = armillary("replay", rewritten(trace, swap))
-    assert (ran.code, ran.out) == (1, "1 of 2 verdicts came out the same\n")
+    assert (ran.code, ran.out) == (1, "1 of 2 verdicts and 4 of 4 decisions came out the same\n")
     assert "a1: MISMATCH, was EXAMPLES_PASS, is REFUTED; differs in " in ran.err
+
+
+def test_another_choice_than_the_verdicts_lead_to_is_a_mismatch(armillary: Run, trace: Path) -> None:
+    def prefer(kind: str, body: dict[str, Any]) -> bool:
+        if kind == "selection":
+            body["chosen"] = "a0"
+        return True
+
+    ran = armillary("replay", rewritten(trace, prefer))
+    assert (ran.code, ran.out) == (1, "2 of 2 verdicts and 3 of 4 decisions came out the same\n")
+    assert "choice of a0: MISMATCH at event 8, chosen was a0, is a1\n" in ran.err
+
+
+def test_a_trace_by_other_rules_is_told_and_passes(armillary: Run, trace: Path) -> None:
+    def older(kind: str, body: dict[str, Any]) -> bool:
+        if kind == "header":
+            del body["rules"]
+        if kind == "selection":
+            body["share"] = 0.25
+        return True
+
+    ran = armillary("replay", rewritten(trace, older))
+    assert (ran.code, ran.out) == (0, "2 of 2 verdicts and 3 of 4 decisions came out the same\n")
+    assert "\nnote: its decisions were taken by other rules than this version's (0, here 1): " in ran.err
+
+
+def test_other_words_of_a_prover_are_told_beside_the_verdict(armillary: Run, trace: Path) -> None:
+    pytest.importorskip("crosshair", reason="the extra `symbolic` is not installed")
+
+    def prove(kind: str, body: dict[str, Any]) -> bool:
+        if kind == "verdict":
+            prover = {"tools": {"crosshair-tool": "0.0.1"}, "cpu_s": 1.0, "max_paths": 9}
+            body["verdict"] = {**body["verdict"], "prover": prover}
+            if body["attempt"] == "a0":
+                body["verdict"]["status"] = "TESTED"
+        return True
+
+    ran = armillary("replay", rewritten(trace, prove))
+    assert ran.code == 1
+    note = " (the prover was crosshair-tool 0.0.1, 1 CPU-s and 9 paths for each promise, is none)\n"
+    assert f"a0: MISMATCH, was TESTED, is REFUTED; differs in status{note}" in ran.err
+    assert f"a1: EXAMPLES_PASS, the same again{note}" in ran.err
 
 
 def test_a_verdict_and_an_answer_that_are_missing_are_told(armillary: Run, trace: Path) -> None:

@@ -85,7 +85,16 @@ def test_a_trace_that_was_named_replays(armillary: Run, scripted: Run) -> None:
     scripted(WRONG, RIGHT)
     armillary("solve", "task.yaml", "--candidates", "2", "--trace", "run.jsonl")
     ran = armillary("replay", "run.jsonl")
-    assert (ran.code, ran.out) == (0, "2 of 2 verdicts came out the same\n")
+    assert (ran.code, ran.out) == (0, "2 of 2 verdicts and 4 of 4 decisions came out the same\n")
+
+
+def test_proofs_are_looked_for_where_asked_and_replayed(armillary: Run, scripted: Run, tmp_path: Path) -> None:
+    pytest.importorskip("crosshair", reason="the extra `symbolic` is not installed")
+    (tmp_path / "more.yaml").write_text('prompt: Add.\nsignature: "def f(n: int) -> int"\nensures:\n  - result > n\n')
+    scripted("```python\ndef f(n):\n    return n + 1\n```")
+    ran = armillary("solve", "more.yaml", "--candidates", "1", "--prove", "--trace", "run.jsonl")
+    assert (ran.code, "PROVED" in ran.err) == (0, True)
+    assert "a0: PROVED, the same again\n" in armillary("replay", "run.jsonl").err
 
 
 def test_a_report_tells_the_run(armillary: Run, scripted: Run, tmp_path: Path) -> None:

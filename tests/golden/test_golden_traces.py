@@ -1,6 +1,7 @@
-"""Traces that earlier versions wrote are derived again by this one, verdict for verdict.
+"""Traces that earlier versions wrote are derived again by this one, verdict for verdict and choice for choice.
 
-They are never written anew: a version that cannot replay one has changed what a verdict means.
+They are never written anew: a version that cannot replay one has changed what a verdict means, or how it chooses. The
+latter is allowed, and then the number of the rules (``reason.events``) is a higher one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from armillary.core.trace import read_trace
-from armillary.verify.replay import replay
+from armillary.reason.replay import replay_trace
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.verifier import CodeVerifier
 
@@ -24,8 +25,10 @@ def test_there_are_golden_traces() -> None:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
 def test_a_golden_trace_replays(path: Path) -> None:
     with Sandbox() as sandbox:
-        report = replay(path, CodeVerifier(sandbox))
-    assert [(row.attempt, row.differences) for row in report.rows if row.differences] == []
+        report = replay_trace(path, CodeVerifier(sandbox))
+    assert [(row.attempt, row.differences) for row in report.verdicts.rows if row.differences] == []
+    assert [(row.about, row.differences) for row in report.decisions.rows if row.differences] == []
+    assert report.decisions.rows
     assert report.matches
 
 

@@ -13,7 +13,7 @@ import armillary
 from armillary.core.errors import NotFoundError, SandboxError, TaskFormatError, UsageError
 from armillary.core.messages import Event, Finished, ModelIdentity, Request, Token, Usage
 from armillary.core.settings import Settings, load_settings
-from armillary.core.tasks import TaskSpec
+from armillary.core.tasks import Parameter, Predicate, TaskSpec
 from armillary.core.trace import TraceEvent, read_trace
 from armillary.core.verdicts import Level, Status
 from armillary.runtime import stack
@@ -162,9 +162,24 @@ def test_a_trace_replays_without_the_model(settings: Settings, tmp_path: Path) -
     path = tmp_path / "run.jsonl"
     stack.solve(STUB, model=Fixed(WRONG), candidates=1, trace_path=path, settings=settings)
     rows: list[Any] = []
-    report = stack.replay_trace(str(path), settings=settings, on_row=rows.append)
+    report = stack.replay_trace(str(path), settings=settings, on_verdict=rows.append, on_decision=rows.append)
     assert report.matches
-    assert list(report.rows) == rows
+    assert [*report.verdicts.rows, *report.decisions.rows] == rows
+
+
+def test_a_trace_with_proofs_is_proved_again(settings: Settings, tmp_path: Path) -> None:
+    path, task = (
+        tmp_path / "run.jsonl",
+        TaskSpec("p", "f", (Parameter("x", "int"),), ensures=(Predicate("result > x"),)),
+    )
+    code = "def f(x):\n    return x + 1\n"
+    solution = stack.solve(task, model=Fixed(code), candidates=1, prove=True, trace_path=path, settings=settings)
+    assert solution.verdict.status is Status.PROVED
+    [verdict] = [event.body["verdict"] for event in read_trace(path) if event.kind == "verdict"]
+    assert isinstance(verdict, dict)
+    assert verdict["prover"]
+    report = stack.replay_trace(path, settings=settings)
+    assert (report.matches, report.verdicts.rows[0].replayed) == (True, "PROVED")
 
 
 def test_no_model_works_for_a_jail_that_is_too_weak(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

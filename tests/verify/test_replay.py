@@ -9,9 +9,9 @@ import pytest
 from armillary.core.errors import NotFoundError, TraceError
 from armillary.core.tasks import Example, Parameter, TaskSpec, task_to_json
 from armillary.core.trace import FORMAT_VERSION, Trace
-from armillary.core.verdicts import Status, Verdict, verdict_to_json
+from armillary.core.verdicts import Prover, Status, Verdict, verdict_to_json
 from armillary.verify.execution import Jail
-from armillary.verify.replay import ReplayRow, replay
+from armillary.verify.replay import ReplayRow, has_looked_for_proofs, replay
 from armillary.verify.verifier import CodeVerifier
 
 TASK = TaskSpec(
@@ -92,6 +92,65 @@ def test_a_verdict_that_differs_is_named_with_its_fields(tmp_path: Path) -> None
         ("a0", False, ("status", "seed")),
         ("a1", True, ()),
     ]
+
+
+PROVER = Prover((("solver", "2.0"), ("tool", "1.0")), 5.0, 2000)
+
+
+class Proving(Echo):
+    """Gives the same verdict on everything."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    def verify(self, task: TaskSpec, code: str, *, seed: int = 0) -> Verdict:
+        return self.verdict
+
+
+def proving(status: Status, reason: str, prover: Prover | None = PROVER) -> Verdict:
+    return Verdict(status, reason=reason, seed=5, prover=prover)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "again", "differences", "note"),
+    [
+        (proving(Status.TESTED, "37 paths"), proving(Status.TESTED, "37 paths"), (), ""),
+        (
+            proving(Status.TESTED, "37 paths"),
+            proving(Status.TESTED, "35 paths"),
+            (),
+            "what was not proved is told in other words",
+        ),
+        (proving(Status.TESTED, "a", None), proving(Status.TESTED, "b", None), ("reason",), ""),
+        (proving(Status.PROVED, "37 paths"), proving(Status.PROVED, "35 paths"), ("reason",), ""),
+        (proving(Status.PROVED, "a"), proving(Status.TESTED, "b"), ("status", "reason"), ""),
+        (
+            proving(Status.PROVED, "a"),
+            proving(Status.PROVED, "a", Prover((("tool", "1.1"),), 2.5, 9)),
+            (),
+            "the prover was solver 2.0 with tool 1.0, 5 CPU-s and 2000 paths for each promise, "
+            "is tool 1.1, 2.5 CPU-s and 9 paths for each promise",
+        ),
+        (
+            proving(Status.TESTED, "a", None),
+            proving(Status.TESTED, "a", Prover((("tool", "1.1"),), 2.5, 9)),
+            (),
+            "the prover was none, is tool 1.1, 2.5 CPU-s and 9 paths for each promise",
+        ),
+    ],
+)
+def test_a_proof_must_come_again_and_only_what_was_not_proved_may_be_told_otherwise(
+    tmp_path: Path, recorded: Verdict, again: Verdict, differences: tuple[str, ...], note: str
+) -> None:
+    events = [
+        ("attempt", {"id": "a0", "code": CODES["a0"]}),
+        ("verdict", {"attempt": "a0", "verdict": body(recorded)}),
+        ("answer", {"attempt": "a0", "status": recorded.status.value}),
+    ]
+    path = write(tmp_path / "t", [*START, *events])
+    [row] = replay(path, Proving(again)).rows
+    assert (row.differences, row.note) == (differences, note)
+    assert has_looked_for_proofs(path) == (recorded.prover is not None)
 
 
 def test_an_attempt_without_verdict_is_listed(tmp_path: Path) -> None:

@@ -37,6 +37,9 @@ class SolveOptions:
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Tokens for the whole search.")] = None
     max_seconds: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the whole search.")] = None
     seed: Annotated[int, typer.Option(min=0, help="Fixes every candidate and every generated input.")] = 0
+    prove: Annotated[bool, typer.Option("--prove", help="Also look for proofs; some ten seconds for each program.")] = (
+        False
+    )
     trace: Annotated[Path | None, typer.Option(help="File for the trace; must not exist yet.")] = None
     report: Annotated[Path | None, typer.Option(help="File for an HTML report; must not exist yet.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the code.")] = False
@@ -66,6 +69,7 @@ def _solve(options: SolveOptions, settings: Settings, task: TaskSpec, path: Path
         solution = stack.solve(
             task,
             seed=options.seed,
+            prove=options.prove,
             trace_path=path,
             watcher=view,
             settings=settings,

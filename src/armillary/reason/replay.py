@@ -26,6 +26,7 @@ from armillary.reason.events import RULES, answer_to_json, hearing_to_json, revi
 from armillary.reason.propose import clip
 from armillary.reason.select import Attempt, Selection
 from armillary.reason.soft_tests import Answer
+from armillary.verify.replay import ReplayReport, ReplayRow, replay
 
 # Why a search ended although it had more to decide: facts, which a replay takes as they stand.
 FACTS = (StopReason.TOKENS.value, StopReason.SECONDS.value)
@@ -78,6 +79,30 @@ class DecisionReport:
     def matches(self) -> bool:
         """Whether every decision that can be held against the trace came out the same."""
         return not self.is_binding or all(row.matches for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceReport:
+    """All that a replay found."""
+
+    verdicts: ReplayReport
+    decisions: DecisionReport
+
+    @property
+    def matches(self) -> bool:
+        """Whether every verdict came out the same, and every decision that can be held against the trace."""
+        return self.verdicts.matches and self.decisions.matches
+
+
+def replay_trace(
+    path: Path,
+    verifier: Verifier,
+    *,
+    on_verdict: Callable[[ReplayRow], None] | None = None,
+    on_decision: Callable[[DecisionRow], None] | None = None,
+) -> TraceReport:
+    """Derive first the verdicts of a trace again, then its decisions; see :func:`replay_decisions`."""
+    return TraceReport(replay(path, verifier, on_row=on_verdict), replay_decisions(path, verifier, on_row=on_decision))
 
 
 def replay_decisions(

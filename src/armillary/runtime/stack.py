@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from armillary.models.hub import PullProgress as PullProgress  # noqa: PLC0414 - may be taken from here
     from armillary.models.hub import PullResult
     from armillary.models.registry import RegistryEntry
-    from armillary.reason.search import Solution as Solution  # noqa: PLC0414 - so spelled, it may be taken from here
-    from armillary.verify.replay import ReplayReport, ReplayRow
+    from armillary.reason.replay import DecisionRow as DecisionRow  # noqa: PLC0414 - so spelled, it may be taken from here
+    from armillary.reason.replay import TraceReport as TraceReport  # noqa: PLC0414 - may be taken from here
+    from armillary.reason.search import Solution as Solution  # noqa: PLC0414 - may be taken from here
+    from armillary.verify.replay import ReplayRow
 
 ENGINE_PACKAGES = ("torch", "numpy", "tokenizers", "jinja2")
 MAX_NAME_BYTES = 60
@@ -108,6 +110,7 @@ def solve(
     model: Generator | str | None = None,
     seed: int = 0,
     candidates: int | None = None,
+    prove: bool = False,
     trace_path: Path | None = None,
     watcher: Watcher | None = None,
     settings: Settings | None = None,
@@ -119,13 +122,14 @@ def solve(
         model: a generator, a registry name or path, or None for the settings' own.
         seed: fixes every candidate and every generated input.
         candidates: first proposals, instead of the task's own number.
+        prove: also look for proofs that properties hold on all paths; some ten seconds for each, and each program.
         trace_path: file for the trace; by default one in ``<home>/traces``.
         watcher: hears everything while it happens.
         settings: instead of those that ``load_settings`` finds.
 
     Raises:
         UsageError: the task or the model is none, the number of candidates is below 1, the seed is below 0, or the
-            trace file is there already.
+            trace file is there already; or CrossHair is to prove and is not installed.
         SandboxError: this machine cannot offer a jail as strong as the settings ask for.
         BudgetError: the budget ended before a single answer was finished.
     """
@@ -142,7 +146,7 @@ def solve(
     # Before the model is loaded: a place that cannot hold the trace is told at once.
     path.parent.mkdir(parents=True, exist_ok=True)
     listeners = (watcher.on_event,) if watcher else ()
-    with verifier_for(settings, on_level=watcher.on_level if watcher else None) as verifier:
+    with verifier_for(settings, prove=prove, on_level=watcher.on_level if watcher else None) as verifier:
         lease = CoreLease()
         if model is None or isinstance(model, str):
             with lease.hold("model"):
@@ -153,24 +157,32 @@ def solve(
 
 
 def replay_trace(
-    path: Path | str, *, settings: Settings | None = None, on_row: Callable[[ReplayRow], None] | None = None
-) -> ReplayReport:
-    """Derive every verdict of a trace again, without the model.
+    path: Path | str,
+    *,
+    settings: Settings | None = None,
+    on_verdict: Callable[[ReplayRow], None] | None = None,
+    on_decision: Callable[[DecisionRow], None] | None = None,
+) -> TraceReport:
+    """Derive every verdict and every decision of a trace again, without the model.
 
     Args:
         path: file that a solve wrote.
         settings: instead of those that ``load_settings`` finds.
-        on_row: told each attempt as soon as it is judged again.
+        on_verdict: told each verdict as soon as it is derived again.
+        on_decision: told each decision, after the verdicts.
 
     Raises:
         NotFoundError: there is no such trace.
         TraceError: the trace is damaged.
+        UsageError: proofs were looked for, and CrossHair is not installed.
     """
+    from armillary.reason.replay import replay_trace as replay
     from armillary.verify.facade import verifier_for
-    from armillary.verify.replay import replay
+    from armillary.verify.replay import has_looked_for_proofs
 
-    with verifier_for(settings or load_settings()) as verifier:
-        return replay(Path(path), verifier, on_row=on_row)
+    path = Path(path)
+    with verifier_for(settings or load_settings(), prove=has_looked_for_proofs(path)) as verifier:
+        return replay(path, verifier, on_verdict=on_verdict, on_decision=on_decision)
 
 
 def pull_model(

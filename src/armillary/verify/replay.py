@@ -1,6 +1,7 @@
 """Judge every attempt of a trace again and compare: a verdict that cannot be had again was worth nothing.
 
 Needs no model. Only time may differ; everything else of a verdict must come out the same, the sandbox's tier included.
+Provers are bound by time, so what they did not prove may be told in other words; what they proved must be proved again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from armillary.core.errors import TaskFormatError, TraceError
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import TaskSpec, task_from_json
 from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
-from armillary.core.verdicts import Status, Verdict, replay_form, verdict_from_json
+from armillary.core.verdicts import Prover, Status, Verdict, replay_form, verdict_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class ReplayRow:
         recorded: status in the trace.
         replayed: status now.
         differences: names of the verdict's fields that differ, empty when it matches.
+        note: what differs and is not held against the trace, or empty.
     """
 
     attempt: str
     recorded: str
     replayed: str
     differences: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def matches(self) -> bool:
@@ -112,13 +115,24 @@ def replay(path: Path, verifier: Verifier, *, on_row: Callable[[ReplayRow], None
     rows = []
     for attempt, recorded in record.verdicts.items():
         again = verifier.verify(record.task, record.codes[attempt], seed=record.seed)
-        row = ReplayRow(attempt, recorded.status.value, again.status.value, _differences(recorded, again))
+        row = ReplayRow(attempt, recorded.status.value, again.status.value, *_compare(recorded, again))
         rows.append(row)
         if on_row is not None:
             on_row(row)
     unjudged = tuple(attempt for attempt in record.codes if attempt not in record.verdicts)
     problems = [*record.problems, *_answer_problems(record), *_suspicion_problems(record, verifier)]
     return ReplayReport(tuple(rows), unjudged, tuple(problems))
+
+
+def has_looked_for_proofs(path: Path) -> bool:
+    """Whether some verdict of a trace had a prover, so that a replay needs one too.
+
+    Raises:
+        NotFoundError: there is no such file.
+        TraceError: the chain is broken.
+    """
+    verdicts = [event.body.get("verdict") for event in read_trace(path) if event.kind == "verdict"]
+    return any(isinstance(verdict, dict) and "prover" in verdict for verdict in verdicts)
 
 
 def _read(path: Path) -> _Record:
@@ -158,9 +172,24 @@ def _field(event: TraceEvent, name: str, kind: type) -> Any:
     return value
 
 
-def _differences(recorded: Verdict, again: Verdict) -> tuple[str, ...]:
+def _compare(recorded: Verdict, again: Verdict) -> tuple[tuple[str, ...], str]:
+    """Names of the fields that differ, and what differs without being held against the trace."""
     before, after = replay_form(recorded), replay_form(again)
-    return tuple(name for name in before if before[name] != after[name])
+    differences = tuple(name for name in before if name != "prover" and before[name] != after[name])
+    notes = []
+    if recorded.prover is not None and recorded.status != Status.PROVED and differences == ("reason",):
+        differences = ()
+        notes.append("what was not proved is told in other words")
+    if recorded.prover != again.prover:
+        notes.append(f"the prover was {_named(recorded.prover)}, is {_named(again.prover)}")
+    return differences, "; ".join(notes)
+
+
+def _named(prover: Prover | None) -> str:
+    if prover is None:
+        return "none"
+    tools = " with ".join(f"{name} {version}" for name, version in prover.tools)
+    return f"{tools}, {prover.cpu_s:g} CPU-s and {prover.max_paths} paths for each promise"
 
 
 def _answer_problems(record: _Record) -> list[str]:
