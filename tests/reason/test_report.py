@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from armillary.core.errors import ArmillaryError, NotFoundError, TraceError, Usa
 from armillary.core.tasks import Example, Predicate, TaskSpec
 from armillary.core.trace import Trace, read_trace
 from armillary.core.values import Json
-from armillary.core.verdicts import Check, Counterexample, Status, Verdict
+from armillary.core.verdicts import Check, Counterexample, Prover, Status, Verdict, verdict_to_json
 from armillary.reason.evidence import Evidence, evidence_to_json
 from armillary.reason.report import require_free, write_report
 
@@ -165,6 +166,58 @@ def test_time_is_told_apart_by_what_came_out_at_its_end(tmp_path: Path, monkeypa
     assert "0.0 s3.5 s7.0 s" in text
 
 
+TIMES = {"at_s": 0.0, "model_s": 0.0, "verifier_s": 0.0}
+CORES = {"model_s": 3.0, "verifier_s": 4.5, "overlap_s": 0.0, "num_handovers": 1}
+
+
+def measured(path: Path, **answer: Any) -> TraceKit:
+    """One attempt with votes, its times measured."""
+    kit = TraceKit(path, load_s=2.0)
+    kit.trace.append("proposal", {"round": 0, "num_candidates": 1, "messages": [], "sampling": {}, "times": TIMES})
+    kit.attempt("a0", "x = 1", None, times={"at_s": 3.0, "model_s": 2.5, "verifier_s": 0.0})
+    times = {"at_s": 7.0, "model_s": 0.0, "verifier_s": 4.0}
+    kit.trace.append("verdict", {"attempt": "a0", "verdict": verdict_to_json(TESTED), "times": times})
+    kit.votes(passed={}, times={"at_s": 8.0, "model_s": 0.5, "verifier_s": 0.5})
+    kit.answer("a0", **{"cores": CORES, "times": {"at_s": 8.0, "model_s": 0.0, "verifier_s": 0.0}} | answer)
+    return kit
+
+
+def test_times_that_were_measured_are_shown_whatever_the_wall_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter(range(1000, 0, -1))
+    monkeypatch.setattr("time.time", lambda: float(next(times)))
+    page = report(measured(tmp_path / "run.jsonl").close())
+    text = text_of(page)
+    for words in (
+        "the model is loaded2.0020%",
+        "the model writes3.0030%",
+        "code is checked4.5045%",
+        "everything else0.505%",
+        "0.0 s5.0 s10.0 s",
+        "the model is loaded: 2.000 s",
+        "The model had the cores for 3.00 s, the verifier for 4.50 s; they changed hands 1 time.",
+        "other threads of the process took 0.000 s of a core",
+        "Measured while it ran",
+        "checked in 4.00 s",
+    ):
+        assert words in text, words
+
+
+def test_hand_overs_are_counted_in_words(tmp_path: Path) -> None:
+    kit = measured(tmp_path / "run.jsonl", cores=CORES | {"num_handovers": 12})
+    assert "they changed hands 12 times." in text_of(report(kit.close()))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"cores": 3}, {"cores": {}}, {"cores": CORES | {"model_s": "3"}}, {"times": 3}, {"times": {}}],
+)
+def test_times_that_no_solve_writes_are_refused(tmp_path: Path, answer: dict[str, Any]) -> None:
+    with pytest.raises(TraceError, match="not a sound"):
+        report(measured(tmp_path / "run.jsonl", **answer).close())
+
+
 def test_a_clock_that_was_set_back_makes_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter(range(1000, 0, -1))
     monkeypatch.setattr("time.time", lambda: float(next(times)))
@@ -194,8 +247,30 @@ def test_the_models_own_tests_are_shown_with_who_passes_them(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ([], "No input was found on which the groups differ, so the model was not asked."),
+        ([{"tuple": [0]}], "on inputs on which the groups differ: it said nothing that could be tried."),
+    ],
+)
+def test_a_hearing_without_result_is_told_in_a_sentence(tmp_path: Path, inputs: list[Json], words: str) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    kit.votes(inputs=inputs, tests=[], passed={})
+    assert words in text_of(report(kit.close()))
+
+
+def test_what_looked_for_proofs_is_told_with_the_attempt(tmp_path: Path) -> None:
+    kit = TraceKit(tmp_path / "run.jsonl")
+    prover = Prover((("crosshair-tool", "0.0.1"), ("z3-solver", "4.1")), 5.0, 2000)
+    kit.attempt("a0", "x = 1", replace(TESTED, prover=prover))
+    words = "looked for proofscrosshair-tool 0.0.1 with z3-solver 4.1, 5 CPU-s and 2000 paths for each promise"
+    assert words in text_of(report(kit.close()))
+
+
+@pytest.mark.parametrize(
     "change",
     [
+        {"inputs": 3},
         {"tests": [[1]]},
         {"tests": [[{"tuple": [0]}, 0, "", 3]], "passed": {"a0": []}},
         {"tests": [[{"odd": 1}, 0, "", 3]]},

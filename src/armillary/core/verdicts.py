@@ -101,6 +101,12 @@ class Prover:
     cpu_s: float
     max_paths: int
 
+    @property
+    def text(self) -> str:
+        """All of it in a few words."""
+        tools = " with ".join(f"{name} {version}" for name, version in self.tools)
+        return f"{tools}, {self.cpu_s:g} CPU-s and {self.max_paths} paths for each promise"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -118,6 +118,8 @@ def _facts(story: Story, attempt: Tried) -> Markup:
     if attempt.verdict:
         rows.append(("ladder", ladder(attempt.verdict)))
         rows.append(("checking", f"{attempt.verdict.elapsed_ms:.0f} ms in sandbox tier {attempt.verdict.sandbox_tier}"))
+        if attempt.verdict.prover:
+            rows.append(("looked for proofs", attempt.verdict.prover.text))
     rows.append(("model", f"{attempt.num_tokens} tokens, {attempt.model_s:.2f} s since the event before"))
     rows.append(("ended by", attempt.finish_reason))
     if attempt.error:

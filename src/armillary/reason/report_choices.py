@@ -24,7 +24,7 @@ def choices_section(story: Story) -> Markup:
 def _decision(function: str, event: TraceEvent) -> Markup:
     body: dict[str, Any] = event.body
     if event.kind == "votes":
-        return _votes(votes_of(function, body))
+        return _votes(votes_of(function, body), len(body["inputs"]))
     if event.kind == "selection":
         return _selection(body)
     word = "takes the place of" if body["accepted"] else "does not take the place of"
@@ -43,8 +43,12 @@ def _selection(body: dict[str, Any]) -> Markup:
     return join(tag("strong", f"{body['chosen']} chosen: "), f"{body['why']}{share}", about, listed)
 
 
-def _votes(votes: Sequence[Vote]) -> Markup:
+def _votes(votes: Sequence[Vote], num_inputs: int) -> Markup:
+    if not num_inputs:
+        return join(tag("strong", "No input was found on which the groups differ"), ", so the model was not asked.")
     about = tag("strong", "The model was asked what is right on inputs on which the groups differ:")
+    if not votes:
+        return join(about, " it said nothing that could be tried.")
     return join(about, table("the model's own tests", VOTE_HEADS, [_vote_row(vote) for vote in votes]))
 
 

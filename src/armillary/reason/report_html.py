@@ -20,14 +20,10 @@ from armillary.reason.report_choices import choices_section
 from armillary.reason.report_code import show_code, show_text
 from armillary.reason.report_glance import answer_section, evidence_section, rejected_section, verdict_section
 from armillary.reason.report_parts import counted, facts, short_code, table
-from armillary.reason.report_story import Span, Story, Work
+from armillary.reason.report_story import Story
 from armillary.reason.report_style import STYLE
+from armillary.reason.report_times import times_section
 from armillary.verify.rendering import render, render_call
-
-TIMELINE_WIDTH = 1000
-LANES: tuple[Work, ...] = ("model", "checking", "other")
-LANE_HEIGHT = 24
-WORK_NAMES = {"model": "the model writes", "checking": "code is checked", "other": "everything else"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ def page(story: Story) -> str:
         _section("evidence", "Evidence", evidence_section(story)),
         _section("task", "Task", _task(story.task)),
         _section("choice", "Why this answer", choices_section(story)),
-        _section("time", "Time", _times(story)),
+        _section("time", "Time", times_section(story)),
         _section("attempts", "Attempts", attempts_section(story)),
         _section("origin", "Where this comes from", _origin(story)),
     ]
@@ -148,49 +144,6 @@ def _predicates(title: str, predicates: Sequence[Predicate]) -> Markup:
     return join(tag("h3", title), tag("ul", *rows))
 
 
-def _times(story: Story) -> Markup:
-    total_s = story.spans[-1].stop_s if story.spans else 0.0
-    if total_s <= 0:
-        return tag("p", "The trace tells of no time that passed.")
-    bars = [_bar(span, total_s) for span in story.spans if span.length_s > 0]
-    chart = tag(
-        "svg",
-        tag("title", "When the model wrote and when code was checked"),
-        *bars,
-        class_="timeline",
-        viewBox=f"0 0 {TIMELINE_WIDTH} {LANE_HEIGHT * len(LANES)}",
-        preserveAspectRatio="none",
-        role="img",
-    )
-    marks = tag("p", *(tag("span", f"{total_s * part:.1f} s") for part in (0, 0.5, 1)), class_="scale")
-    rows = [_work_row(work, story.total_s(work), total_s) for work in LANES]
-    source = (
-        "Told from the times at which events were written: what an attempt ends was the model's time, "
-        "what a verdict, a choice or a request ends was checking; a candidate that was cut off leaves no event."
-    )
-    times = table("times", ("work", "seconds", "share"), rows)
-    return join(chart, marks, times, tag("p", source, class_="note"))
-
-
-def _bar(span: Span, total_s: float) -> Markup:
-    scale = TIMELINE_WIDTH / total_s
-    return tag(
-        "rect",
-        tag("title", f"{span.label}: {span.length_s:.3f} s"),
-        x=f"{span.start_s * scale:.2f}",
-        y=str(LANES.index(span.work) * LANE_HEIGHT + 2),
-        # What is shorter than a pixel would not be seen.
-        width=f"{max(span.length_s * scale, 1):.2f}",
-        height=str(LANE_HEIGHT - 4),
-        class_=span.work,
-    )
-
-
-def _work_row(work: Work, spent_s: float, total_s: float) -> tuple[Markup | str, ...]:
-    swatch = tag("span", class_=f"swatch {work}")
-    return join(swatch, f" {WORK_NAMES[work]}"), f"{spent_s:.2f}", f"{spent_s / total_s:.0%}"
-
-
 def _origin(story: Story) -> Markup:
     header, model = story.header, _model(story)
     rows: list[tuple[str, Markup | str]] = [
@@ -205,7 +158,7 @@ def _origin(story: Story) -> Markup:
         ("hash of its last event", tag("code", story.last_hash)),
         ("task's SHA-256", tag("code", story.task.sha256)),
     ]
-    again = "Every verdict can be derived again from the trace, without the model:"
+    again = "Every verdict and every choice can be derived again from the trace, without the model:"
     command = show_text(f"armillary replay {story.path.name}")
     return join(facts(rows), tag("p", again), command, _others(story))
 

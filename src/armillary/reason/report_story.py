@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from armillary.core.errors import TaskFormatError, TraceError, ValueCodecError
 from armillary.core.forms import exactly, number
@@ -18,9 +18,8 @@ from armillary.core.tasks import TaskSpec, task_from_json
 from armillary.core.trace import FORMAT_VERSION, TraceEvent, read_trace
 from armillary.core.verdicts import Verdict, verdict_from_json
 from armillary.reason.evidence import Evidence, evidence_from_json
+from armillary.reason.report_spans import Cores, Span, Work, cores_of, spans_of, spent_s
 from armillary.reason.report_votes import votes_of
-
-Work = Literal["model", "checking", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class Tried:
         parent: number of the earlier attempt that it revises, or None.
         text: what the model said, of which ``code`` was taken.
         error: what the model failed with, or empty.
-        model_s: seconds from the event before, in which the model wrote.
-        checking_s: seconds until its verdict.
+        model_s: seconds in which the model wrote, from the event before.
+        checking_s: seconds in which it was checked, until its verdict.
     """
 
     number: int
@@ -51,31 +50,13 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of the run in which one kind of work was done.
-
-    Attributes:
-        label: what came out at its end.
-    """
-
-    work: Work
-    start_s: float
-    stop_s: float
-    label: str
-
-    @property
-    def length_s(self) -> float:
-        """Seconds that it took."""
-        return self.stop_s - self.start_s
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """How the run ended.
 
     Attributes:
         attempt: id of the attempt that is the answer, or None.
         evidence: how much speaks for it; None in traces of 0.1 and where nothing was tried.
+        cores: who had them for how long; None in traces of 0.1.
     """
 
     attempt: str | None
@@ -85,6 +66,7 @@ class Answered:
     prompt_tokens: int
     completion_tokens: int
     evidence: Evidence | None = None
+    cores: Cores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +138,9 @@ def read_story(path: Path) -> Story:
         teller = _Teller(task_from_json(events[1].body))
     for before, event in pairwise(events[1:]):
         with _reading(event):
-            teller.take(event, _seconds(before, event))
+            teller.take(event, spent_s(before, event))
+    with _reading(events[0]):
+        spans = spans_of(events)
     return Story(
         path=path,
         header=header,
@@ -166,7 +150,7 @@ def read_story(path: Path) -> Story:
         decisions=tuple(teller.decisions),
         others=tuple(teller.others),
         answer=teller.answer,
-        spans=_spans(events),
+        spans=spans,
         num_events=len(events),
         started_at=float(events[0].time),
         last_hash=events[-1].hash,
@@ -199,10 +183,6 @@ def _reading(event: TraceEvent) -> Iterator[None]:
         raise TraceError(f"event {event.seq}: not a sound {event.kind}: {error!r}") from error
 
 
-def _seconds(before: TraceEvent, event: TraceEvent) -> float:
-    return max(0.0, float(event.time) - float(before.time))
-
-
 @dataclass(slots=True)
 class _Teller:
     """Takes the events one by one."""
@@ -214,15 +194,16 @@ class _Teller:
     others: list[TraceEvent] = field(default_factory=list)
     answer: Answered | None = None
 
-    def take(self, event: TraceEvent, length_s: float) -> None:
+    def take(self, event: TraceEvent, spent_s: dict[Work, float]) -> None:
         body: dict[str, Any] = event.body
         match event.kind:
             case "proposal":
                 self.proposals.append(_checked_proposal(event))
             case "attempt":
-                self.attempts.append(self._attempt(body, length_s))
+                self.attempts.append(self._attempt(body, spent_s.get("model", 0.0)))
             case "verdict":
-                self._judge(exactly(body["attempt"], str), verdict_from_json(body["verdict"]), length_s)
+                verdict = verdict_from_json(body["verdict"])
+                self._judge(exactly(body["attempt"], str), verdict, spent_s.get("checking", 0.0))
             case "selection":
                 for cluster in exactly(body["clusters"], list):
                     _require_texts(*exactly(cluster, list))
@@ -241,7 +222,7 @@ class _Teller:
             case _:
                 self.others.append(event)
 
-    def _attempt(self, body: dict[str, Any], length_s: float) -> Tried:
+    def _attempt(self, body: dict[str, Any], model_s: float) -> Tried:
         return Tried(
             number=len(self.attempts),
             id=exactly(body["id"], str),
@@ -252,18 +233,18 @@ class _Teller:
             finish_reason=exactly(body["finish_reason"], str),
             error=exactly(body.get("error", ""), str),
             num_tokens=exactly(body["tokens"], int),
-            model_s=length_s,
+            model_s=model_s,
         )
 
     def _find(self, name: Any) -> int | None:
         """The last attempt of that name so far: a parent comes before its child, so no tree runs in a circle."""
         return next((attempt.number for attempt in reversed(self.attempts) if attempt.id == name), None)
 
-    def _judge(self, name: str, verdict: Verdict, length_s: float) -> None:
+    def _judge(self, name: str, verdict: Verdict, checking_s: float) -> None:
         number = self._find(name)
         if number is None:
             raise ValueError(f"no attempt {name!r} stands before it")
-        self.attempts[number] = replace(self.attempts[number], verdict=verdict, checking_s=length_s)
+        self.attempts[number] = replace(self.attempts[number], verdict=verdict, checking_s=checking_s)
 
 
 def _require_texts(*values: Any) -> None:
@@ -291,30 +272,5 @@ def _answered(body: dict[str, Any]) -> Answered:
         prompt_tokens=exactly(usage.get("prompt_tokens", 0), int),
         completion_tokens=exactly(usage.get("completion_tokens", 0), int),
         evidence=None if body.get("evidence") is None else evidence_from_json(body["evidence"]),
+        cores=cores_of(body),
     )
-
-
-def _spans(events: Sequence[TraceEvent]) -> tuple[Span, ...]:
-    spans = []
-    at = 0.0
-    for before, event in pairwise(events):
-        stop = at + _seconds(before, event)
-        spans.append(Span(_work(event), at, stop, _label(event)))
-        at = stop
-    return tuple(spans)
-
-
-def _work(event: TraceEvent) -> Work:
-    """What was done until an event, told from what came out: the model stands still while code is checked.
-
-    Before a request, programs are compared or traced; before the votes, it is both: inputs are searched, the model is
-    asked, and what it says is tried. Candidates that were cut off leave no event, so their time counts as checking.
-    """
-    if event.kind == "attempt":
-        return "model"
-    return "checking" if event.kind in ("verdict", "selection", "proposal", "answer") else "other"
-
-
-def _label(event: TraceEvent) -> str:
-    name = event.body.get("id") or event.body.get("attempt") or event.body.get("chosen")
-    return f"{event.kind} {name}" if isinstance(name, str) else event.kind

@@ -38,6 +38,7 @@ def votes_of(function: str, body: Any) -> tuple[Vote, ...]:
         ValueError, TypeError, LookupError, ValueCodecError: the body was not written by a solve.
     """
     tests, passed = exactly(body["tests"], list), exactly(body["passed"], dict)
+    exactly(body["inputs"], list)
     votes = []
     for index, (arguments, expected, raises, count) in enumerate(tests):
         call = render_call(function, exactly(decode(arguments), tuple))

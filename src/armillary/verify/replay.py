@@ -186,10 +186,7 @@ def _compare(recorded: Verdict, again: Verdict) -> tuple[tuple[str, ...], str]:
 
 
 def _named(prover: Prover | None) -> str:
-    if prover is None:
-        return "none"
-    tools = " with ".join(f"{name} {version}" for name, version in prover.tools)
-    return f"{tools}, {prover.cpu_s:g} CPU-s and {prover.max_paths} paths for each promise"
+    return "none" if prover is None else prover.text
 
 
 def _answer_problems(record: _Record) -> list[str]:
