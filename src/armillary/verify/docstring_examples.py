@@ -12,39 +12,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
 
 from armillary.core.tasks import Example, Origin
 from armillary.core.values import canonical
+from armillary.verify.example_pairs import find_pairs
+from armillary.verify.example_values import Found, Spelled, result_at, without_explanations
 from armillary.verify.example_wording import (
     ARROWS,
     CONNECTOR,
+    MAX_CALLS,
     VERBS,
     is_called_wrong,
-    is_complete,
     is_disputed,
     stands_free,
 )
 from armillary.verify.literal_text import MAX_LITERAL_CHARS, OPENERS, closing_bracket, literal_prefix
 from armillary.verify.source import SourceError, literal, parse_expression
 
-MAX_CALLS = 100
-
-_INPUT = re.compile(
-    r"(?:^[ \t]*(?:[-*][ \t]*)?(?:Sample[ ])?Input[ ]?(?:\d{1,3})?[ ]?[:=]|\bFor\b)\s{0,80}",
-    re.IGNORECASE | re.MULTILINE,
-)
-_OUTPUT = re.compile(
-    r"""\s{0,80}(?:[-*]\s{0,9})?(?:Sample\s)?Output\s?(?:\d{1,3})?\s?[:=]\s{0,80}
-      | `?\s{0,80}(?:,\s{0,80})?(?:the\s{1,9})?(?:output|result|answer|function)\s{1,9}
-        (?:(?:should|must|will)\s{1,9}(?:be|return)|is|returns)\s{1,80}
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-# Lines of earlier pairs and what is told of them; none of it speaks of the next pair.
-_PAIR = re.compile(r"\b(?:Input|Output|Explanation|For)\b", re.IGNORECASE)
-_BETWEEN = re.compile(r"`?\s{0,80}(?:,|and\b)?\s{0,80}`?")
-_SPOKEN = re.compile(r"(true|false)\b")
 _SPELLED = re.compile(rf"\s*(?:{ARROWS}|(?P<verb>{VERBS}))\s*")
 _RAISES = re.compile(r"\s*raises\s+([A-Za-z_]\w*)")
 
@@ -61,9 +45,9 @@ def find_examples(
         parameters: names for keyword arguments; a call with another number of arguments is skipped. None if unknown.
     """
     spelled = _without_equations(list(_inline(text, entry_point, parameters)))
-    spelled += [*_doctests(text, entry_point, parameters), *_pairs(text, parameters)]
+    spelled += [*_doctests(text, entry_point, parameters), *find_pairs(text, parameters or ())]
     found: dict[str, Example] = {}
-    for item in sorted(spelled, key=lambda item: item.place):
+    for item in sorted(without_explanations(spelled, text), key=lambda item: item.place):
         example = replace(item.example, origin=origin)
         found.setdefault(canonical((example.arguments, example.expected, example.raises)), example)
     return tuple(found.values())
@@ -124,15 +108,6 @@ def call_arguments(
     return tuple(values)
 
 
-class _Spelled(NamedTuple):
-    place: int
-    example: Example
-    connector: str = ""
-
-
-Found: TypeAlias = Iterator[_Spelled]
-
-
 def _beginning(entry_point: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.]){re.escape(entry_point)}\s?\(")
 
@@ -154,7 +129,7 @@ def _doctests(text: str, entry_point: str, parameters: tuple[str, ...] | None) -
         is_cut = stop < len(text) and len(lines) > rest.count("\n")
         example = None if is_cut else _doctest_result(arguments, lines)
         if example is not None and (example.raises or not is_called_wrong(text, prompt.start())):
-            yield _Spelled(prompt.start(), example)
+            yield Spelled(prompt.start(), example)
 
 
 def _doctest_source(text: str) -> tuple[str, str]:
@@ -200,7 +175,7 @@ def _inline(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> 
         connector = None if end < 0 else CONNECTOR.match(text, end)
         if connector is None or _is_plain_doctest(text, call.start(), connector.group()):
             continue
-        found = _result(text, connector.end(), beginning)
+        found = result_at(text, connector.end(), beginning)
         if found is None or not stands_free(text, call.start()) or is_disputed(text, call.start(), beginning):
             continue
         try:
@@ -208,8 +183,9 @@ def _inline(text: str, entry_point: str, parameters: tuple[str, ...] | None) -> 
         except SourceError:
             continue
         arguments = call_arguments(node, entry_point, parameters)
-        if arguments is not None and not _is_denied(text, call.start(), found[1]):
-            yield _Spelled(call.start(), Example(arguments, found[0]), connector.group().strip())
+        if arguments is not None and not _is_denied(text, call.start(), found.end):
+            example = Example(arguments, found.value)
+            yield Spelled(call.start(), example, connector.group().strip(), found.is_calculated)
 
 
 def _prompt_of(text: str, start: int) -> str:
@@ -231,50 +207,7 @@ def _is_denied(text: str, start: int, end: int) -> bool:
     return rest.startswith(".") or output.lstrip().startswith(("False", "Traceback"))
 
 
-def _without_equations(found: list[_Spelled]) -> list[_Spelled]:
+def _without_equations(found: list[Spelled]) -> list[Spelled]:
     """Leave out ``f(1) = 3`` where such lines give now a number, now a list: they are steps of a derivation."""
-    kinds = {isinstance(item.example.expected, list | tuple | dict) for item in found}
+    kinds = {isinstance(item.example.expected, list | tuple | dict) for item in found if not item.is_calculated}
     return [item for item in found if item.connector != "="] if len(kinds) > 1 else found
-
-
-def _result(text: str, start: int, beginning: re.Pattern[str]) -> tuple[Any, int] | None:
-    """The literal at ``start`` and its end, if what follows cannot change it; ``true`` and ``false`` pass as such."""
-    spoken = _SPOKEN.match(text, start)
-    found = (spoken.group(1) == "true", spoken.end()) if spoken else literal_prefix(text, start)
-    return found if found is not None and is_complete(text, found[1], beginning) else None
-
-
-def _pairs(text: str, parameters: tuple[str, ...] | None) -> Found:
-    """``Input: grid = [[1, 2]], k = 3`` and then ``Output: [1]``, or ``For k = 3 the output should be 1``."""
-    if not parameters:
-        return
-    labels = [re.compile(rf"\s{{0,80}}{re.escape(name)}\s?[=:]\s{{0,80}}") for name in parameters]
-    for start in islice(_INPUT.finditer(text), MAX_CALLS):
-        is_sentence = "nput" not in start.group()
-        arguments, position = _assigned(text, start.end(), labels, is_name_needed=is_sentence)
-        output = _OUTPUT.match(text, position)
-        if len(arguments) != len(parameters) or output is None or is_disputed(text, start.start(), _PAIR):
-            continue
-        found = _result(text, output.end(), _INPUT)
-        if found is not None:
-            yield _Spelled(start.start(), Example(tuple(arguments), found[0]))
-
-
-def _assigned(
-    text: str, start: int, labels: list[re.Pattern[str]], *, is_name_needed: bool
-) -> tuple[list[object], int]:
-    """Literals for the parameters in order, each behind its name, and the index behind the last one."""
-    arguments: list[object] = []
-    position = start
-    for label in labels:
-        between = _BETWEEN.match(text, position)
-        assert between is not None
-        named = label.match(text, between.end())
-        if named is None and is_name_needed:
-            break
-        found = literal_prefix(text, (named or between).end())
-        if found is None:
-            break
-        arguments.append(found[0])
-        position = found[1]
-    return arguments, position

@@ -11,6 +11,8 @@ _GAP = r"\s{0,80}"
 _SPACE = r"\s{1,80}"
 _BLANK = r"[^\S\n]{0,80}"
 WINDOW_CHARS = 400
+# How many of one kind of example are looked at in a text.
+MAX_CALLS = 100
 
 # How people write that a call has a result: one list for prose and for task files.
 ARROWS = r"==+>|=>|--?>|➞|→|⇒|⟹|==|="
@@ -99,6 +101,11 @@ def is_disputed(text: str, start: int, beginning: re.Pattern[str]) -> bool:
 def is_called_wrong(text: str, start: int) -> bool:
     """Whether the heading above ``start`` calls what follows wrong."""
     return _IS_WRONG.search(_heading(text[max(0, start - WINDOW_CHARS) : start])) is not None
+
+
+def leaves_open(words: str) -> bool:
+    """Whether words call something wrong, or may make it depend on a condition."""
+    return _IS_DOUBTED.search(words) is not None
 
 
 def is_complete(text: str, end: int, beginning: re.Pattern[str]) -> bool:
