@@ -102,6 +102,26 @@ def test_another_choice_than_the_verdicts_lead_to_is_a_mismatch(armillary: Run, 
     assert "choice of a0: MISMATCH at event 8, chosen was a0, is a1\n" in ran.err
 
 
+def test_what_the_model_said_of_its_own_answers_is_read_and_tried_again(
+    armillary: Run, scripted: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "task.yaml").write_text(TASK)
+    scripted(RIGHT, "```python\ndef f(n):\n    return 6\n```", *["assert f(0) == 0\n"] * 5)
+    armillary("solve", "task.yaml", "--candidates", "2", "--trace", "voted.jsonl")
+    ran = armillary("replay", "voted.jsonl")
+    assert ran.code == 0, ran.err
+    assert "1 test by the model on 1 input: the same again\n" in ran.err
+
+    def silence(kind: str, body: dict[str, Any]) -> bool:
+        if kind == "votes":
+            body["answers"] = []
+        return True
+
+    ran = armillary("replay", rewritten(tmp_path / "voted.jsonl", silence))
+    assert ran.code == 1
+    assert "1 test by the model on 1 input: MISMATCH at event 9, tests was " in ran.err
+
+
 def test_a_trace_by_other_rules_is_told_and_passes(armillary: Run, trace: Path) -> None:
     def older(kind: str, body: dict[str, Any]) -> bool:
         if kind == "header":

@@ -110,7 +110,7 @@ def test_the_models_own_tests_and_the_choices_by_them_are_derived_again(tmp_path
         "more proposals after 1",
         "no more proposals after 3",
         "choice of a0",
-        "2 tests by the model on 1 inputs",
+        "2 tests by the model on 1 input",
         "choice of a1",
         "answer a1, TESTED",
     ]
@@ -198,9 +198,9 @@ def test_proposals_beyond_what_was_settled_are_found(tmp_path: Path) -> None:
         (put("selection", share=0.9), "choice of a0", "share was 0.9, is 0.5"),
         (put("selection", is_settled=True), "choice of a0", "is_settled was true, is false"),
         (put("selection", why="it is mine"), "choice of a0", "why was it is mine, is a0 passed 3 hard checks"),
-        (put("votes", inputs=[{"tuple": [8]}]), "2 tests by the model on 1 inputs", "inputs was"),
-        (put("votes", tests=[]), "0 tests by the model on 1 inputs", "tests was [], is"),
-        (put("votes", passed={}), "2 tests by the model on 1 inputs", "passed was {}, is"),
+        (put("votes", inputs=[{"tuple": [8]}]), "2 tests by the model on 1 input", "inputs was"),
+        (put("votes", tests=[]), "0 tests by the model on 1 input", "tests was [], is"),
+        (put("votes", passed={}), "2 tests by the model on 1 input", "passed was {}, is"),
         (put("answer", attempt="a0"), "answer a0, TESTED", "attempt was a0, is a1"),
         (put("answer", status="PROVED"), "answer a1, PROVED", "status was PROVED, is TESTED"),
         (put("answer", evidence=None), "answer a1, TESTED", "evidence was null, is"),
@@ -219,7 +219,7 @@ def test_other_words_of_the_model_lead_to_another_choice(tmp_path: Path) -> None
     answers: Json = [[0, "0", 1, "stop"], [0, "nonsense", 1, "stop"]]
     report = replay_decisions(changed(voted(tmp_path / "t"), put("votes", answers=answers)), verifier(telling=TELLING))
     assert {about for about, _ in broken(report)} == {
-        "2 tests by the model on 1 inputs",
+        "2 tests by the model on 1 input",
         "choice of a1",
         "answer a1, TESTED",
     }
@@ -275,8 +275,8 @@ def test_events_that_come_twice_or_too_early_are_found(tmp_path: Path) -> None:
     found = broken(replay_decisions(other, verifier(telling=TELLING)))
     assert found == [
         ("choice of a1", ("there was nothing to decide on yet",)),
-        ("2 tests by the model on 1 inputs", ("there was nothing to decide on yet",)),
-        ("2 tests by the model on 1 inputs", ("it was heard already",)),
+        ("2 tests by the model on 1 input", ("there was nothing to decide on yet",)),
+        ("2 tests by the model on 1 input", ("it was heard already",)),
     ]
 
 

@@ -273,7 +273,7 @@ class _Walk:
         return DecisionRow(seq, f"no more proposals after {len(self.attempts)}", differences)
 
     def _votes(self, seq: int, body: dict[str, Any]) -> DecisionRow:
-        about = f"{len(body['tests'])} tests by the model on {len(body['inputs'])} inputs"
+        about = f"{_counted(body['tests'], 'test')} by the model on {_counted(body['inputs'], 'input')}"
         if self.selection is None or self.is_heard:
             return DecisionRow(seq, about, ("it was heard already" if self.is_heard else TOO_EARLY,))
         self.is_heard = True
@@ -342,6 +342,10 @@ def _differences(derived: Mapping[str, Json], body: Mapping[str, Any]) -> tuple[
         for name, value in derived.items()
         if name in body and dumps(body[name]) != dumps(value)
     )
+
+
+def _counted(items: Sequence[Json], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def _short(value: Json) -> str:
