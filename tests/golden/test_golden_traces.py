@@ -15,20 +15,24 @@ from armillary.reason.replay import replay_trace
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.verifier import CodeVerifier
 
-TRACES = sorted((Path(__file__).parent / "traces").glob("*.jsonl"))
+FOLDER = Path(__file__).parent
+TRACES = sorted((FOLDER / "traces").glob("*.jsonl"))
+# A scripted model's: one is repaired in its second round, one is chosen by the model's own tests.
+DECISIONS = sorted((FOLDER / "decisions").glob("*.jsonl"))
 
 
 def test_there_are_golden_traces() -> None:
     assert TRACES
+    assert DECISIONS
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*TRACES, *DECISIONS], ids=lambda path: path.stem)
 def test_a_golden_trace_replays(path: Path) -> None:
     with Sandbox() as sandbox:
         report = replay_trace(path, CodeVerifier(sandbox))
     assert [(row.attempt, row.differences) for row in report.verdicts.rows if row.differences] == []
-    assert [(row.about, row.differences) for row in report.decisions.rows if row.differences] == []
-    assert report.decisions.rows
+    differences = [(row.about, row.differences) for row in report.decisions.rows if row.differences]
+    assert differences == [] or not report.decisions.is_binding
     assert report.matches
 
 
