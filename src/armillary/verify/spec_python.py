@@ -21,6 +21,7 @@ from collections.abc import Callable
 from armillary.core.errors import TaskFormatError
 from armillary.core.tasks import TaskSpec
 from armillary.verify.draft import Draft, build_task, refuse_unknown
+from armillary.verify.example_mending import mended_docstring
 from armillary.verify.signature import signature_of
 from armillary.verify.source import SourceError, defined_functions, literal, parse_module
 
@@ -42,13 +43,18 @@ def task_from_stub(source: str, *, entry_point: str = "", reference: str = "") -
     try:
         tree = parse_module(source)
         function = _stub_function(tree, entry_point)
-        draft = Draft(entry_point=function.name, reference=reference, stub_signature=signature_of(function))
+        signature = signature_of(function)
+        draft = Draft(entry_point=function.name, reference=reference, stub_signature=signature)
     except SourceError as error:
         raise TaskFormatError(f"not a Python stub: {error.message}", line=error.line) from error
     for decorator in reversed(function.decorator_list):
         _read_decorator(decorator, draft)
     draft.prompt = _prompt(source, tree, function)
-    draft.docstring = _docstring(function)
+    described = _docstring_node(function)
+    draft.docstring = "" if described is None else inspect.cleandoc(str(literal(described)))
+    if described is not None and not draft.examples:
+        written = ast.get_source_segment(source, described) or ""
+        draft.docstring = mended_docstring(draft.docstring, written, signature, _names(tree))
     return build_task(draft)
 
 
@@ -119,9 +125,22 @@ def _num_describing(function: ast.FunctionDef) -> int:
     return 0
 
 
-def _docstring(function: ast.FunctionDef) -> str:
+def _docstring_node(function: ast.FunctionDef) -> ast.expr | None:
     described = [node.value for node in function.body[: _num_describing(function)] if isinstance(node, ast.Expr)]
-    return inspect.cleandoc(str(literal(described[0]))) if described else ""
+    return described[0] if described else None
+
+
+def _names(tree: ast.Module) -> frozenset[str]:
+    """All names that code uses or defines, attributes and parameters aside."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[0])
+    return frozenset(names)
 
 
 def _is_ours(node: ast.stmt) -> bool:
