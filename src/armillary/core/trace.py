@@ -31,7 +31,8 @@ class TraceEvent:
     Attributes:
         seq: 0-based position.
         time: seconds since the epoch.
-        kind: ``header``, ``task``, ``attempt``, ``verdict``, ``selection``, ``revision``, ``answer``.
+        kind: ``header``, ``task``, ``proposal``, ``attempt``, ``verdict``, ``selection``, ``votes``, ``revision``,
+            ``answer``; what each holds stands in docs/traces.md.
     """
 
     seq: int

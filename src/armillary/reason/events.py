@@ -1,7 +1,7 @@
 """What the decisions of a search look like in its trace. Decides nothing; a replay compares these very forms.
 
 ``RULES`` numbers the rules by which decisions are taken. Raise it with every change of ``select``, ``revise``,
-``decisions`` or ``soft_tests`` that makes another decision of the same verdicts and texts.
+``decisions`` or ``soft_tests`` that makes another decision of the same verdicts and texts; tests/golden tells.
 """
 
 from __future__ import annotations
