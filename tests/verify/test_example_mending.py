@@ -14,7 +14,7 @@ def examples(docstring: str, head: str = "def is_calm(s)", before: str = "") -> 
     return [(example.arguments, example.expected) for example in task.examples]
 
 
-CALM = "Whether a string is calm.\n    is_calm(a) => False\n    is_calm(abba) => True"
+CALM = "Whether the string s is calm.\n    is_calm(a) => False\n    is_calm(abba) => True"
 
 
 def test_bare_words_are_texts() -> None:
@@ -35,30 +35,38 @@ def test_bare_words_may_stand_beside_texts_and_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "head"),
     [
-        ("Whether a string is calm.\n    is_calm(abba) => True", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(s) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(list) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(helper) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(x1) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(MAX) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(x) => True\n    is_calm(y) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba, b) => True\n    is_calm(1, cd) => False", "def is_calm(s, t)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(a b) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(a, b) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(s=a) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(x) and so on", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(b) => x", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(b", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(b).real => 1", "def is_calm(s)"),
-        ("A string, abba say, is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s)"),
-        ("A string. With x = 'a':\n    is_calm(abba) => True\n    is_calm(x) => False", "def is_calm(s)"),
-        ("Whether it is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s: int)"),
-        ("Whether a string is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s, t)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(s) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(list) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(helper) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(x1) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(MAX) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(x) => True\n    is_calm(y) => False", "def is_calm(s)"),
+        (
+            "Whether the string s is calm.\n    is_calm(abba, b) => True\n    is_calm(1, cd) => False",
+            "def is_calm(s, t)",
+        ),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(a b) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(a, b) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(s=a) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(x) and so on", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(b) => x", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(b", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(b).real => 1", "def is_calm(s)"),
+        ("The string s, abba say, is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s)"),
+        ("A string s. With x = 'a':\n    is_calm(abba) => True\n    is_calm(x) => False", "def is_calm(s)"),
+        ("Whether it is calm, as a string.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s: int)"),
+        ("Whether the string s is calm.\n    is_calm(abba) => True\n    is_calm(b) => False", "def is_calm(s, t)"),
     ],
 )
 def test_bare_words_that_may_be_names_are_left(text: str, head: str) -> None:
     assert examples(text, head, "def helper(): pass") == []
+
+
+@pytest.mark.parametrize("said", ["`s` is a string", "s: str, to look at", "s (string)", "the word 's'", "text s"])
+def test_a_text_says_that_a_parameter_is_a_string(said: str) -> None:
+    assert len(examples(f"{said}\n    is_calm(a) => False\n    is_calm(abba) => True")) == 2
 
 
 def test_bare_words_beside_an_example_that_can_be_read_are_left() -> None:
@@ -67,7 +75,7 @@ def test_bare_words_beside_an_example_that_can_be_read_are_left() -> None:
 
 def test_an_overlong_list_of_bare_words_is_left() -> None:
     lines = "\n    ".join(f"is_calm({'ab' * count}) => True" for count in range(1, 60))
-    assert examples(f"Whether a string is calm.\n    {lines}") == []
+    assert examples(f"Whether the string s is calm.\n    {lines}") == []
 
 
 @pytest.mark.parametrize(
@@ -105,6 +113,8 @@ def test_examples_may_give_the_function_another_name(text: str) -> None:
         "Example:\n    OldHelper([2, 1]) == [1, 2]",
         "Example:\n    run_all([2, 1]) == [1, 2]",
         "Example:\n    of_module([2, 1]) == [1, 2]",
+        "The Word Order counts.\n    Example:\n    word_order([2, 1]) == [1, 2]",
+        "Return True or False.\n    Example:\n    word_order([2, 1]) == [1, 2]",
         "Wrong example:\n    word_order([2, 1]) == [1, 2]",
         f"Example:\n    word_order([2, 1]) == [1, 2]\n    {' '.join(f'f{index}()' for index in range(10))}",
     ],
@@ -119,6 +129,12 @@ def test_a_name_that_may_be_another_function_is_left(text: str) -> None:
 )
 def test_a_name_whose_examples_contradict_the_signature_is_left(head: str) -> None:
     assert examples("Example:\n    word_order([2, 1]) == [1, 2]", head) == []
+
+
+def test_a_question_is_answered_with_yes_or_no() -> None:
+    text = "Example:\n    digit_total(14) == 5"
+    assert examples(text, "def is_lucky(n)") == []
+    assert examples(text.replace("5", "True"), "def is_lucky(n)") == [((14,), True)]
 
 
 @pytest.mark.parametrize("head", ["def sort_words(xs: Rows)", "def sort_words(xs: 'a row') -> Rows"])

@@ -29,12 +29,12 @@ def pairs(text: str, names: tuple[str, ...] | None = None) -> list[tuple[tuple[o
     ],
 )
 def test_a_calculation_gives_what_it_comes_to(text: str) -> None:
-    assert pairs(text) == [((1, 9), 5)]
+    assert pairs(f"Return the number.\n{text}") == [((1, 9), 5)]
 
 
 def test_a_calculation_with_fractions_may_be_rounded_by_the_machine_alone() -> None:
-    assert pairs("f(1) -> 0.1 + 0.2 = 0.3") == [((1,), 0.3)]
-    assert pairs("f(1) -> 10 / 3 = 3.33") == []
+    assert pairs("Find the mean.\nf(1) -> 0.1 + 0.2 = 0.3") == [((1,), 0.3)]
+    assert pairs("Find the mean.\nf(1) -> 10 / 3 = 3.33") == []
 
 
 @pytest.mark.parametrize(
@@ -64,17 +64,19 @@ def test_a_calculation_with_fractions_may_be_rounded_by_the_machine_alone() -> N
     ],
 )
 def test_a_calculation_that_does_not_agree_or_that_needs_more_than_constants_gives_nothing(text: str) -> None:
-    assert pairs(text) == []
+    assert pairs(f"Return the number.\n{text}") == []
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Whether two of the numbers add up.\nf([1, 2, 4]) -> 1 + 2 = 3",
-        "Return True if there is such a pair.\nf([1, 2, 4]) -> 1 + 2 = 3",
-        "Returns the list of coins.\nf([1, 2, 4]) -> 1 + 2 = 3",
-        "Write the sum as an equation.\nf([1, 2, 4]) -> 1 + 2 = 3",
-        "The coins that make up the amount.\nf([1, 2], 3) -> 1 + 2 = 3",
+        "Whether two add up; find the sum.\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Find the sum; True if there is one.\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Find the sum, return the list of coins.\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Find the sum and write it as an equation.\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Do some add up?\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Find the terms whose sum counts.\nf([1, 2, 4]) -> 1 + 2 = 3",
+        "Find the amount in coins.\nf([1, 2], 3) -> 1 + 2 = 3",
     ],
 )
 def test_a_calculation_that_tells_why_is_no_result(text: str) -> None:
@@ -93,8 +95,8 @@ def test_a_calculation_stands_beside_numbers_and_exceptions() -> None:
 
 
 def test_a_calculated_step_of_a_derivation_takes_nothing_from_the_examples() -> None:
-    assert pairs("f(2) = 1 + 1 = 2\nExample:\nf(3) = [1, 3, 2]") == [((3,), [1, 3, 2])]
-    assert pairs("f(1) = 1\nf(2) = 1 + 1 = 2\nExample:\nf(3) = [1, 3, 2]") == []
+    assert pairs("Find the sum.\nf(2) = 1 + 1 = 2\nExample:\nf(3) = [1, 3, 2]") == [((3,), [1, 3, 2])]
+    assert pairs("Find the sum.\nf(1) = 1\nf(2) = 1 + 1 = 2\nExample:\nf(3) = [1, 3, 2]") == []
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,9 @@ MAX_MENDED = 50
 
 _BUILT_IN = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80})\s?\(")
-_OF_TEXT = re.compile(r"\b(?:strings?|words?|texts?|str)\b", re.IGNORECASE)
+# Words of a text whose function answers yes or no, and how the names of such functions begin.
+_ASKS = re.compile(r"\b(?:true|false|whether|bool(?:ean)?s?)\b", re.IGNORECASE)
+_QUESTIONS = frozenset({"is", "are", "has", "have", "can", "was", "does", "should", "contains", "any", "all"})
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"\n]{0,400}"|'[^'\n]{0,400}')(?!\w)""")
 _ANNOUNCES = re.compile(r"\b(?:examples?|samples?|usage)\b", re.IGNORECASE)
 _OWN_LINE = re.compile(r"(?:[-*+•`\s]|\d{1,3}[.)]|>>>|assert\b|for\b)*")
@@ -80,7 +82,7 @@ def _with_quotes(text: str, signature: Signature, known: frozenset[str]) -> str:
     reserved = known | _BUILT_IN | {item.name for item in signature.parameters}
     for parameter, column in zip(signature.parameters, columns, strict=True):
         words = {item.id for item in column if isinstance(item, ast.Name)}
-        is_text = parameter.annotation == "str" or (not parameter.annotation and _OF_TEXT.search(text) is not None)
+        is_text = parameter.annotation == "str" or (not parameter.annotation and _is_said_text(text, parameter.name))
         if words and not (is_text and all(map(_is_text, column)) and _are_values(words, reserved)):
             return ""
         if any(_num_said(text, word) != _num_said(said_in_calls, word) for word in words):
@@ -110,6 +112,14 @@ def _example_calls(text: str, name: str) -> list[tuple[int, int, ast.Call]]:
     return found
 
 
+def _is_said_text(text: str, name: str) -> bool:
+    """Whether a text says of a parameter that it is a string: ``the string s``, or ``s is a string``."""
+    kind, name = r"\b(?:string|word|text|str)\b", re.escape(name)
+    before = rf"{kind}[\s`'\"]{{1,3}}{name}\b"
+    behind = rf"\b{name}\b[\s`'\":(]{{1,3}}(?:(?:is|be|as)\s)?(?:an?\s|the\s)?{kind}"
+    return re.search(rf"{before}|{behind}", text) is not None
+
+
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
@@ -137,19 +147,25 @@ def _with_name(text: str, signature: Signature, known: frozenset[str]) -> str:
     ((name, examples),) = named.items()
     places = [found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", text)]
     reserved = known | _BUILT_IN | {item.name for item in signature.parameters}
-    is_free = name not in reserved and _is_other_name(name, signature.name)
+    is_free = name not in reserved and _is_other_name(name, signature.name, text)
     if not is_free or len(places) != len(examples) or not _is_listed(text, places):
         return ""
     mended = re.sub(rf"\b{re.escape(name)}\b", signature.name, text)
     found = find_examples(mended, signature.name, tuple(item.name for item in signature.parameters))
-    is_whole = len(found) == len(examples) and all(_fits(item, signature) for item in found)
+    is_whole = len(found) == len(examples) and all(_fits(item, signature, text) for item in found)
     return mended if is_whole else ""
 
 
-def _is_other_name(name: str, entry_point: str) -> bool:
-    """Whether a name is more than mathematics' ``phi`` and no part of the other, as ``word_count`` is of it."""
-    parts, others = ({part.lower() for part in _NAME_PART.findall(item)} for item in (name, entry_point))
-    return len(parts) > 1 and not parts <= others
+def _is_other_name(name: str, entry_point: str, text: str) -> bool:
+    """Whether a name is no part of the other, as ``word_count`` may be of it, and none of what the text tells of."""
+    parts, others = _parts(name), _parts(entry_point)
+    told = r"[\W_]{1,9}".join(parts)
+    is_told_of = re.search(rf"\b{told}\b", re.sub(rf"\b{name}\b", "", text), re.IGNORECASE) is not None
+    return len(parts) > 1 and not set(parts) <= set(others) and not is_told_of
+
+
+def _parts(name: str) -> list[str]:
+    return [part.lower() for part in _NAME_PART.findall(name)]
 
 
 def _is_listed(text: str, places: list[int]) -> bool:
@@ -160,12 +176,13 @@ def _is_listed(text: str, places: list[int]) -> bool:
     return is_announced and all(_OWN_LINE.fullmatch(line[-1]) for line in lines)
 
 
-def _fits(example: Example, signature: Signature) -> bool:
-    """Whether an example contradicts no annotation that can be read."""
+def _fits(example: Example, signature: Signature, text: str) -> bool:
+    """Whether an example contradicts no annotation that can be read, and answers a question with yes or no."""
     given = list(zip(signature.parameters, example.arguments, strict=True))
     pairs = [(item.annotation, value) for item, value in given]
     if not example.raises:
-        pairs.append((signature.returns, example.expected))
+        is_question = bool(_QUESTIONS.intersection(_parts(signature.name)[:1])) or _ASKS.search(text) is not None
+        pairs += [(signature.returns, example.expected), ("bool" if is_question else "", example.expected)]
     return all(_is_of_type(annotation, value) for annotation, value in pairs if annotation)
 
 

@@ -23,9 +23,11 @@ _OUTPUT = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# `, the sum of its digits will be 6`: a value on the way from the inputs to the output.
+# `, the sum of its digits will be 6`: a value on the way from the inputs to the output, which follows from them.
 _ASIDE = re.compile(
-    r""",?[ ](?:the|its|it|there)\b[^\n.,;:"'`=]{1,100}?\b(?:will[ ]be|is|are|equals)[ ]-?\d{1,20}(?:\.\d{1,20})?
+    r""",?[ ](?:the|its)[ ](?:[a-z]{1,20}[ ])?
+        (?:sum|product|number|count|total|difference|average|mean|length|maximum|minimum|digits)\b[^\n.,;:"'`=]{0,100}?
+        \b(?:will[ ]be|is|are|equals)[ ]-?\d{1,20}(?:\.\d{1,20})?
         ,?(?:[ ](?:so|and|thus|hence|therefore),?)?(?=[ ])
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -44,6 +44,15 @@ _NO_NUMBER = re.compile(
 )
 
 
+# Words of a text whose function gives a number.
+_NUMBER = re.compile(
+    r"\b(?:return|compute|calculate|count|find|give|determine)s?\s{1,9}(?:(?:the|an?|its|their)\s{1,9})?(?:\w{1,20}\s{1,9})?"
+    r"(?:number|sum|count|total|amount|product|difference|quotient|remainder|average|mean|length|area|price|cost|score"
+    r"|distance|integer|value)\b",
+    re.IGNORECASE,
+)
+
+
 class Value(NamedTuple):
     """A value that stands in a text.
 
@@ -90,10 +99,12 @@ def result_at(text: str, start: int, beginning: re.Pattern[str]) -> Value | None
 
 
 def without_explanations(found: list[Spelled], text: str) -> list[Spelled]:
-    """Leave out the calculations that may tell why, not what: the function gives no numbers, or is given that one."""
-    results = [item.example.expected for item in found if not item.is_calculated and not item.example.raises]
-    if any(type(result) not in (int, float) for result in results) or _NO_NUMBER.search(text):
-        return [item for item in found if not item.is_calculated]
+    """Leave out the calculations that may tell why, not what: unless the function gives numbers, but not given ones."""
+    plain = [item for item in found if not item.is_calculated]
+    results = [item.example.expected for item in plain if not item.example.raises]
+    is_number = bool(results) or _NUMBER.search(text) is not None
+    if not is_number or any(type(result) not in (int, float) for result in results) or _NO_NUMBER.search(text):
+        return plain
     return [item for item in found if not item.is_calculated or item.example.expected not in item.example.arguments]
 
 
