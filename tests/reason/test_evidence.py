@@ -9,6 +9,7 @@ from armillary.core.trace import Trace
 from armillary.core.verdicts import Check, Status, Verdict
 from armillary.reason.evidence import (
     Evidence,
+    endorse,
     evidence_for,
     evidence_from_json,
     evidence_of,
@@ -49,6 +50,30 @@ def test_evidence_is_taken_from_a_verdict() -> None:
     )
     found = evidence_for(Verdict(Status.TESTED, checks), num_agreeing=3, num_rivals=5)
     assert found == Evidence(Status.TESTED, 1, 150, 3, 5, 1, 2)
+
+
+PASSED = Verdict(Status.EXAMPLES_PASS, reason="passed 2 examples, nothing else was tested")
+
+
+@pytest.mark.parametrize(("num_agreeing", "num_rivals"), [(4, 4), (7, 8), (14, 16)])
+def test_examples_beside_broad_agreement_are_a_test_that_says_so(num_agreeing: int, num_rivals: int) -> None:
+    found = endorse(PASSED, replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals))
+    assert found.status == Status.TESTED
+    assert f"{num_agreeing} of {num_rivals} independent answers" in found.reason
+    assert "passed 2 examples" in found.reason
+    assert "nothing else" not in found.reason
+    assert [(check.level, check.origin) for check in found.checks] == [("agreement", "model")]
+
+
+@pytest.mark.parametrize(("num_agreeing", "num_rivals"), [(1, 1), (3, 3), (6, 8), (13, 16)])
+def test_few_answers_or_a_divided_model_are_none(num_agreeing: int, num_rivals: int) -> None:
+    assert endorse(PASSED, replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals)) is PASSED
+
+
+@pytest.mark.parametrize("status", [Status.REFUTED, Status.UNKNOWN, Status.SPEC_SUSPECT, Status.TESTED, Status.PROVED])
+def test_agreement_changes_no_other_verdict(status: Status) -> None:
+    verdict = replace(PASSED, status=status)
+    assert endorse(verdict, replace(SOME, num_agreeing=16, num_rivals=16)) is verdict
 
 
 def test_evidence_survives_a_trace() -> None:

@@ -13,7 +13,7 @@ from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
 from armillary.core.verdicts import Check, Status, Verdict
 from armillary.reason.budget import StopReason
-from armillary.reason.evidence import Evidence, evidence_for
+from armillary.reason.evidence import Evidence, endorse, evidence_for
 from armillary.reason.revise import accepts
 from armillary.reason.select import Attempt, Selection, contenders, select, standing
 from armillary.reason.soft_tests import Answer, Hearing, distinct, gains, read_answers
@@ -101,8 +101,14 @@ class Decisions:
         better = [attempt for attempt in revisions if accepts(incumbent.verdict, attempt.verdict)]
         return self.choose(better or revisions)
 
-    def evidence(self, chosen: Attempt, attempts: Sequence[Attempt], verdict: Verdict) -> Evidence:
-        """What speaks for the answer: its own verdict, and the first proposals that behave like it."""
+    def conclude(self, chosen: Attempt, attempts: Sequence[Attempt]) -> tuple[Verdict, Evidence]:
+        """The verdict under which an attempt is handed over, and what speaks for it."""
+        evidence = self._evidence(chosen, attempts, chosen.verdict)
+        verdict = endorse(chosen.verdict, evidence)
+        return verdict, replace(evidence, status=verdict.status)
+
+    def _evidence(self, chosen: Attempt, attempts: Sequence[Attempt], verdict: Verdict) -> Evidence:
+        """Its own verdict, and the first proposals that behave like it."""
         first = [attempt for attempt in attempts if attempt.round == 0]
         alike = [attempt for attempt in first if standing(attempt.verdict) == standing(verdict)]
         behaviours = self.behaviours([chosen, *alike])

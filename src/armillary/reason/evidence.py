@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from armillary.core.errors import TraceError
 from armillary.core.forms import exactly
 from armillary.core.trace import TraceEvent
 from armillary.core.values import Json
-from armillary.core.verdicts import Status, Verdict
+from armillary.core.verdicts import Check, Status, Verdict
 
 # The kinds of evidence in the order of their weight; each step outweighs everything below it.
 STEPS = {
@@ -22,6 +22,10 @@ STEPS = {
     Status.TESTED: 3.0,
     Status.PROVED: 4.0,
 }
+# Agreement of so many first proposals, and of so large a share of them, counts as a test: chosen so that about 3 % of
+# such answers are wrong (docs/log.md).
+BROAD_AGREEING = 4
+BROAD_SHARE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,11 @@ class Evidence:
         return (self.num_agreeing + 1) / (self.num_rivals + 2)
 
     @property
+    def is_broad(self) -> bool:
+        """Whether so many first proposals agree with it that it may count as tested by them."""
+        return self.num_agreeing >= BROAD_AGREEING and self.num_agreeing >= BROAD_SHARE * self.num_rivals
+
+    @property
     def soft_share(self) -> float:
         """Share of the model's tests that it passes, drawn towards a half where they are few."""
         return (self.soft_passed + 1) / (self.soft_total + 2)
@@ -61,6 +70,20 @@ class Evidence:
         """One number that grows with the evidence, to sort answers by; the kind of verdict comes first."""
         examples = 1 - math.exp(-self.num_examples / 2)
         return STEPS[self.status] + 0.7 * self.agreement + 0.2 * self.soft_share + 0.09 * examples
+
+
+def endorse(verdict: Verdict, evidence: Evidence) -> Verdict:
+    """The verdict, raised from EXAMPLES_PASS to TESTED where independent answers agree with it on generated inputs.
+
+    Answers of one model that were written apart and do the same on inputs that nobody showed them are a test of each
+    other, the weaker one: they share what the model has misunderstood. The reason says that this is the evidence.
+    """
+    if verdict.status != Status.EXAMPLES_PASS or not evidence.is_broad:
+        return verdict
+    text = f"{evidence.num_agreeing} of {evidence.num_rivals} independent answers behave alike on generated inputs"
+    check = Check("agreement", "agreement", "model", passed=True, text=text)
+    reason = f"{verdict.reason.split(',')[0]}; {text}"
+    return replace(verdict, status=Status.TESTED, checks=(*verdict.checks, check), reason=reason)
 
 
 def evidence_of(events: Iterable[TraceEvent]) -> Evidence:

@@ -302,8 +302,7 @@ class _Walk:
         if self.incumbent is None:
             # The verdict on the task alone, which ``verify.replay`` derives.
             return DecisionRow(seq, about, _differences({"attempt": None}, body))
-        verdict = self.incumbent.verdict
-        evidence = self.decisions.evidence(self.incumbent, self.attempts, verdict)
+        verdict, evidence = self.decisions.conclude(self.incumbent, self.attempts)
         derived = answer_to_json(self.incumbent, verdict, evidence) | {"stopped_by": self._stop(self.incumbent)}
         return DecisionRow(seq, about, (*_differences(derived, body), *self._unheard()))
 

@@ -295,7 +295,9 @@ class Search:
 
     def answer(self, chosen: Attempt | None, verdict: Verdict, stop: StopReason) -> Solution:
         """Write the end of the trace and hand over what was found."""
-        evidence = None if chosen is None else self.decisions.evidence(chosen, self.attempts, verdict)
+        evidence = None
+        if chosen is not None:
+            verdict, evidence = self.decisions.conclude(chosen, self.attempts)
         usage, elapsed_s = self.ledger.usage, self.ledger.elapsed_s
         cost: dict[str, Json] = {
             "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens},
