@@ -18,7 +18,8 @@ from armillary.bench.graded import Graded
 from armillary.bench.humaneval import GradedProblem, graded_problems
 from armillary.bench.machine import MachineState
 from armillary.bench.rows import Row, append_record, read_records
-from armillary.bench.solve import DATA_SETS, find_data_set, measure, measure_times, run
+from armillary.bench.solve import DATA_SETS, find_data_set, measure, measure_times, run, together
+from armillary.bench.solve_rows import TaskResult
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.tasks import Budget
 from armillary.core.verdicts import Status, Verdict
@@ -102,6 +103,17 @@ def test_results_of_another_commit_do_not_count(problems: list[GradedProblem], t
     again = model_of(SCRIPT)
     measured(again, problems[:1], tmp_path, blank=replace(BLANK, commit="def"))
     assert len(again.requests) == 4
+
+
+def test_several_sets_are_counted_together_once_they_are_whole() -> None:
+    def result(name: str) -> TaskResult:
+        return TaskResult(name, "", {}, (True,), True, True, True, True, "TESTED", True, 3.0, "accepted", 1, 1)
+
+    whole = [result(f"HumanEval/{number}") for number in range(164)] + [result(f"MBPP/{n}") for n in range(11, 511)]
+    rows = together([*whole, result("weekly-contest")], BLANK)
+    assert {row.n for row in rows if "TESTED" in row.metric} == {664}
+    assert {row.metric.partition(": ")[0] for row in rows} == {"humaneval+mbpp"}
+    assert together(whole[1:], BLANK) == []
 
 
 def test_a_single_proposal_has_no_ceiling_above_it(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from armillary.bench.solve_rows import (
     risk_at_coverage,
     selection_efficiency,
     summarise,
+    summarise_together,
     time_rows,
 )
 from armillary.core.messages import Usage
@@ -99,6 +100,14 @@ def test_a_run_without_samples_or_errors_has_its_rows_all_the_same() -> None:
     rows = summarise("set", [replace(RIGHT, proposals=(True,))], BLANK, removed_target=None)
     assert value_of(rows, "mean sample pass@1") == 0.0
     assert next(row for row in rows if row.metric == "set: wrong among EXAMPLES_PASS").interval is None
+
+
+def test_verdicts_on_several_sets_are_held_against_their_targets_together() -> None:
+    rows = {row.metric: row for row in summarise_together(["one", "two"], [RIGHT, RIGHT, BROKEN, LOST], BLANK)}
+    marked, wrong = rows["one+two: answers marked TESTED"], rows["one+two: wrong among TESTED"]
+    assert (marked.value, marked.target, marked.holds) == (0.75, 0.6, True)
+    assert (wrong.value, wrong.target, wrong.holds) == (pytest.approx(1 / 3), 0.03, False)
+    assert rows["one+two: wrong among EXAMPLES_PASS"].target is None
 
 
 def test_times_are_rows_of_their_own() -> None:

@@ -21,7 +21,7 @@ from armillary.bench.codet_judge import judge_all
 from armillary.bench.graded import Graded
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
-from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, time_rows
+from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, summarise_together, time_rows
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.messages import Request, Token
 from armillary.core.protocols import Generator, Verifier
@@ -168,7 +168,19 @@ def measure(
             append_record(path, asdict(result))
         results.append(result)
         say(f"{number}/{len(problems)} {result.line}")
-    return _kept(summarise(data_set.name, results, blank, removed_target=data_set.removed_target), folder)
+    rows = summarise(data_set.name, results, blank, removed_target=data_set.removed_target)
+    known = [item for item in map(_result_from_json, read_records(path)) if item.settings == settings]
+    return _kept(rows + together(known, blank), folder)
+
+
+def together(known: Sequence[TaskResult], blank: Row) -> list[Row]:
+    """Rows of all data sets with a target, once each of their problems has its result."""
+    sets = [item for item in DATA_SETS if item.removed_target is not None]
+    prefixes = tuple(f"{item.name}/" for item in sets)
+    results = [item for item in known if item.task_id.casefold().startswith(prefixes)]
+    if len(results) < sum(item.num_problems for item in sets):
+        return []
+    return summarise_together([item.name for item in sets], results, blank)
 
 
 def measure_times(

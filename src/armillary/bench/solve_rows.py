@@ -15,6 +15,7 @@ from armillary.reason.search import Solution
 MIN_EFFICIENCY = 0.75
 MAX_REGRESSIONS = 2
 COVERAGE = 0.6
+MAX_TESTED_RISK = 0.03
 # Samples of each problem that are judged whatever comes of them.
 NUM_MEAN_SAMPLES = 4
 
@@ -71,6 +72,7 @@ class TaskResult:
 
 
 Statistic = Callable[[Sequence[TaskResult]], float]
+Share = tuple[str, list[bool], str, str, float | None]
 
 
 def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_target: float | None) -> list[Row]:
@@ -84,24 +86,22 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
     """
     blank = replace(blank, metric=f"{name}: ")
     num_first = results[0].settings["budget"]["num_candidates"]
-    accepted = [item for item in results if item.is_accepted]
-    tested = [item for item in results if item.status in ("TESTED", "PROVED")]
-    examples_only = [item for item in results if item.status == "EXAMPLES_PASS"]
     ceiling = f"ceiling of selection: 1 greedy answer and {num_first - 1} samples"
-    shares: list[tuple[str, list[bool], str, str]] = [
-        ("greedy pass@1", [item.greedy for item in results], "higher", ""),
-        (f"pass@{num_first}", [item.any_right for item in results], "higher", ceiling),
-        ("selected pass@1", [item.selected for item in results], "higher", "greedy pass@1"),
-        ("pass@1 after revision", [item.final for item in results], "higher", "greedy pass@1"),
-        ("greedy pass@1, base tests", [item.greedy_base for item in results], "higher", ""),
-        ("pass@1 after revision, base tests", [item.final_base for item in results], "higher", "greedy, base tests"),
-        ("answers presented as verified", [item.is_accepted for item in results], "higher", ""),
-        ("wrong among verified", [not item.final for item in accepted], "lower", "answers presented as verified"),
-        ("answers marked TESTED", [item in tested for item in results], "higher", ""),
-        ("wrong among TESTED", [not item.final for item in tested], "lower", "answers marked TESTED"),
-        ("wrong among EXAMPLES_PASS", [not item.final for item in examples_only], "lower", "examples alone"),
+    shares: list[Share] = [
+        ("greedy pass@1", [item.greedy for item in results], "higher", "", None),
+        (f"pass@{num_first}", [item.any_right for item in results], "higher", ceiling, None),
+        ("selected pass@1", [item.selected for item in results], "higher", "greedy pass@1", None),
+        ("pass@1 after revision", [item.final for item in results], "higher", "greedy pass@1", None),
+        ("greedy pass@1, base tests", [item.greedy_base for item in results], "higher", "", None),
+        (
+            "pass@1 after revision, base tests",
+            [item.final_base for item in results],
+            "higher",
+            "greedy, base tests",
+            None,
+        ),
     ]
-    rows = [_share_row(blank, *share) for share in shares]
+    rows = [_share_row(blank, *share) for share in shares] + _trust_rows(results, blank)
     rows += [
         _share_row(
             blank,
@@ -109,6 +109,7 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
             [item.final for item in results if item.group == group],
             "higher",
             "",
+            None,
         )
         for group in dict.fromkeys(item.group for item in results if item.group)
     ]
@@ -118,7 +119,6 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
             blank, results, "net errors removed", "ratio of greedy errors", net_errors_removed, "higher", removed_target
         ),
         _row(blank, results, "selection efficiency", "ratio", selection_efficiency, "higher", MIN_EFFICIENCY),
-        _row(blank, results, f"risk at coverage {COVERAGE}", "ratio", risk_at_coverage, "lower"),
         _with_target(
             replace(
                 blank,
@@ -135,6 +135,31 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
         _row(blank, results, "tokens per problem", "tokens", _mean_of("num_tokens"), "lower"),
     ]
     return rows
+
+
+def summarise_together(names: Sequence[str], results: Sequence[TaskResult], blank: Row) -> list[Row]:
+    """How far the verdicts on several data sets together can be trusted, held against the targets."""
+    return _trust_rows(
+        results, replace(blank, metric=f"{'+'.join(names)}: "), max_risk=MAX_TESTED_RISK, coverage=COVERAGE
+    )
+
+
+def _trust_rows(
+    results: Sequence[TaskResult], blank: Row, *, max_risk: float | None = None, coverage: float | None = None
+) -> list[Row]:
+    """Shares of answers under each verdict, and of wrong ones among them."""
+    accepted = [item for item in results if item.is_accepted]
+    tested = [item for item in results if item.status in ("TESTED", "PROVED")]
+    examples_only = [item for item in results if item.status == "EXAMPLES_PASS"]
+    shares: list[Share] = [
+        ("answers presented as verified", [item.is_accepted for item in results], "higher", "", None),
+        ("wrong among verified", [not item.final for item in accepted], "lower", "answers presented as verified", None),
+        ("answers marked TESTED", [item in tested for item in results], "higher", "", coverage),
+        ("wrong among TESTED", [not item.final for item in tested], "lower", "answers marked TESTED", max_risk),
+        ("wrong among EXAMPLES_PASS", [not item.final for item in examples_only], "lower", "examples alone", None),
+    ]
+    rows = [_share_row(blank, *share) for share in shares]
+    return [*rows, _row(blank, results, f"risk at coverage {COVERAGE}", "ratio", risk_at_coverage, "lower", max_risk)]
 
 
 def time_rows(name: str, solutions: Sequence[Solution], blank: Row) -> list[Row]:
@@ -192,9 +217,9 @@ def _mean_of(name: str) -> Statistic:
     return lambda results: statistics.fmean(getattr(item, name) for item in results)
 
 
-def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: str) -> Row:
+def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: str, target: float | None) -> Row:
     value = statistics.fmean(hits) if hits else 0.0
-    return replace(
+    row = replace(
         blank,
         metric=f"{blank.metric}{metric}",
         value=value,
@@ -204,6 +229,7 @@ def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: st
         n=len(hits),
         interval=wilson(sum(hits), len(hits)),
     )
+    return _with_target(row, target)
 
 
 def _row(
