@@ -87,6 +87,7 @@ def test_unset_options_and_empty_variables_do_not_count(folder: Path, home: Path
         ("ARMILLARY_SOURCES", "pypi, /models", "models.sources", ("pypi", "/models")),
         ("ARMILLARY_THREADS", "2", "engine.threads", 2),
         ("ARMILLARY_MINIMUM_TIER", "B", "sandbox.minimum_tier", "B"),
+        ("ARMILLARY_MINIMUM_TIER", "C only", "sandbox.minimum_tier", "C only"),
         ("ARMILLARY_REMOTE_URL", "http://localhost:1", "remote.url", "http://localhost:1"),
         ("ARMILLARY_REMOTE_KEY", "k", "remote.key", "k"),
     ],

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from armillary.core.errors import SandboxError
-from armillary.verify.sandbox.wasm import WasmLink
 from armillary.verify.sandbox.wasm_module import find_interpreter
 
 
@@ -22,17 +20,19 @@ def interpreter() -> Path:
 
 
 @pytest.fixture(scope="session")
-def compiled_folder(interpreter: Path, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the compiled interpreter is kept from one run of the tests to the next, where they may keep anything."""
+def wasm_home(interpreter: Path, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose compiled interpreter stays from one run of the tests to the next, where they may keep anything."""
     cache = getattr(pytestconfig, "cache", None)
-    folder = cache.mkdir("wasm") if cache else tmp_path_factory.mktemp("wasm")
-    folder.chmod(0o700)
-    return Path(folder)
+    return Path(cache.mkdir("home-of-tier-c") if cache else tmp_path_factory.mktemp("home"))
 
 
-@pytest.fixture(scope="module")
-def wasm_link(compiled_folder: Path) -> Iterator[WasmLink]:
-    """A running host of tier C."""
-    link = WasmLink(folder=compiled_folder)
-    yield link
-    link.close()
+@pytest.fixture(scope="session")
+def compiled_folder(wasm_home: Path) -> Path:
+    """Where in that home it is kept."""
+    return wasm_home / "wasm"
+
+
+@pytest.fixture
+def in_wasm_home(wasm_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings name that home."""
+    monkeypatch.setenv("ARMILLARY_HOME", str(wasm_home))

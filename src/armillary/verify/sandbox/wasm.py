@@ -72,11 +72,46 @@ _STOPPED_BY: Final[dict[str, StopReason]] = {
 
 
 @dataclass
-class _Gathered:
-    """What the guests of one job have left so far."""
+class _Progress:
+    """One job, what its guests may spend together, and what they have left so far."""
 
+    job: bytes
+    limits: Limits
+    start: float
+    cpu_s: float = 0.0
     output: bytearray = field(default_factory=bytearray)
     lines: bytearray = field(default_factory=bytearray)
+
+    def order(self, first: int) -> Order:
+        """For a guest that makes the calls from one on, with the limits that are left."""
+        # The first guest's clock starts with its first line; what the start of a further one takes is on the job.
+        spent_s = time.monotonic() - self.start if first else 0.0
+        return Order(
+            first=first,
+            wall_s=self.limits.wall_s - spent_s,
+            cpu_s=self.limits.cpu_s - self.cpu_s,
+            call_cpu_s=self.limits.call_cpu_s,
+            memory_bytes=self.limits.memory_bytes,
+            output_bytes=self.limits.output_bytes - len(self.output),
+            result_bytes=MAX_RESULT_BYTES - len(self.lines),
+        )
+
+    def note_timeout(self) -> None:
+        """Write down what a guest cannot that was ended because a call, or the loading, took too long."""
+        # What follows the last line break is half a line.
+        del self.lines[self.lines.rfind(b"\n") + 1 :]
+        number = self.next_call
+        line = load_line(LOADING_TIMED_OUT) if number < 0 else outcome_line(number, Outcome("timeout"))
+        self.lines += line.encode() + b"\n"
+
+    def has_more_calls(self) -> bool:
+        """Whether the program has loaded, and calls are left to be made."""
+        return 0 < self.next_call < len(job_from_bytes(self.job).calls)
+
+    @property
+    def next_call(self) -> int:
+        """Number of the first call without an answer; below 0 while the program has not loaded."""
+        return self.lines.count(b"\n") - _NUM_FIRST_LINES
 
 
 class WasmLink:
@@ -124,34 +159,20 @@ class WasmLink:
             SandboxError: the host died, or refused the limits.
         """
         assert tier == "C"
-        start = time.monotonic()
-        gathered = _Gathered()
-        order = Order(
-            first=0,
-            wall_s=limits.wall_s,
-            cpu_s=limits.cpu_s,
-            call_cpu_s=limits.call_cpu_s,
-            memory_bytes=limits.memory_bytes,
-            output_bytes=limits.output_bytes,
-            result_bytes=MAX_RESULT_BYTES,
-        )
-        ending = self._run(order, job, gathered)
-        num_calls = len(job_from_bytes(job).calls) if ending.reason == "call" else 0
-        for _ in range(_MAX_GUESTS - 1):
-            if ending.reason != "call":
+        progress = _Progress(job, limits, time.monotonic())
+        ending = self._run(progress, progress.order(0), progress.lines)
+        num_guests = 1
+        while ending.reason == "call":
+            progress.note_timeout()
+            if num_guests == _MAX_GUESTS or not progress.has_more_calls():
                 break
-            next_call = _note_timeout(gathered.lines)
-            left = _what_is_left(order, ending, gathered, start + limits.wall_s - time.monotonic())
-            if not 0 < next_call < num_calls or left is None:
-                break
-            order = replace(left, first=next_call)
-            ending = self._run_rest(order, job, gathered)
-        else:
-            if ending.reason == "call":
-                _note_timeout(gathered.lines)
-        output = bytes(gathered.output[: limits.output_bytes])
-        elapsed_ms = (time.monotonic() - start) * 1000
-        return RawRun(output, bytes(gathered.lines), _STOPPED_BY[ending.reason], ending.code, elapsed_ms)
+            order = progress.order(progress.next_call)
+            spent = "wall" if order.wall_s <= 0 else "cpu" if order.cpu_s <= 0 else ""
+            ending = replace(ending, reason=spent) if spent else self._run_rest(progress, order)
+            num_guests += 1
+        elapsed_ms = (time.monotonic() - progress.start) * 1000
+        stopped_by = _STOPPED_BY[ending.reason]
+        return RawRun(bytes(progress.output), bytes(progress.lines), stopped_by, ending.code, elapsed_ms)
 
     def close(self) -> None:
         """End the host, and the guest that it may be running."""
@@ -170,33 +191,34 @@ class WasmLink:
         self._process.stdout.close()
         self._process.stderr.close()
 
-    def _run_rest(self, order: Order, job: bytes, gathered: _Gathered) -> Ending:
-        """Have the calls from ``order.first`` on made by a new guest; what it tells of its start is known already."""
-        more = _Gathered()
-        ending = self._run(order, job, more)
-        gathered.output += more.output
-        parts = bytes(more.lines).split(b"\n", _NUM_FIRST_LINES)
+    def _run_rest(self, progress: _Progress, order: Order) -> Ending:
+        """Have a new guest go on; what it tells of its start is known already."""
+        lines = bytearray()
+        ending = self._run(progress, order, lines)
+        parts = lines.split(b"\n", _NUM_FIRST_LINES)
         if len(parts) > _NUM_FIRST_LINES and parts[1] == load_line("").encode():
-            gathered.lines += parts[_NUM_FIRST_LINES]
+            progress.lines += parts[_NUM_FIRST_LINES]
             return ending
         # The program loads in another way than before, or not in time: the answers to its last calls stay missing.
-        return replace(ending, reason="exit")
+        return replace(ending, reason="exit") if ending.reason == "call" else ending
 
-    def _run(self, order: Order, job: bytes, gathered: _Gathered) -> Ending:
-        self._send(order.to_bytes(), job)
+    def _run(self, progress: _Progress, order: Order, lines: bytearray) -> Ending:
+        self._send(order.to_bytes(), progress.job)
         deadline = time.monotonic() + BOOT_S + order.wall_s + END_S
         while True:
             kind, content = self._next(deadline - time.monotonic())
             if kind == OUTPUT:
-                gathered.output += content
+                progress.output += content
             elif kind == RESULT:
-                gathered.lines += content
+                lines += content
             elif kind == REFUSED:
                 raise SandboxError(f"the sandbox could not be built: wasm: {content.decode(errors='replace')}")
-            elif kind == END:
+            else:
+                assert kind == END
                 ending = Ending(**json.loads(content))
                 if ending.reason == "boot":
                     raise SandboxError(f"a guest of tier C did not start within {BOOT_S:.0f} s")
+                progress.cpu_s += ending.cpu_s
                 return ending
 
     def _send(self, *messages: bytes) -> None:
@@ -225,29 +247,6 @@ class WasmLink:
         assert self._process.stderr is not None
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "no reason given"
-
-
-def _note_timeout(lines: bytearray) -> int:
-    """Write down what the guest that has been ended cannot; returns the number of the next call, 0 when none loaded."""
-    # What follows the last line break is half a line.
-    del lines[lines.rfind(b"\n") + 1 :]
-    number = lines.count(b"\n") - _NUM_FIRST_LINES
-    line = load_line(LOADING_TIMED_OUT) if number < 0 else outcome_line(number, Outcome("timeout"))
-    lines += line.encode() + b"\n"
-    return number + 1
-
-
-def _what_is_left(order: Order, ending: Ending, gathered: _Gathered, wall_s: float) -> Order | None:
-    """The limits of a further guest of the same job, or None when there is too little left of any."""
-    left = replace(
-        order,
-        wall_s=wall_s,
-        cpu_s=order.cpu_s - ending.cpu_s,
-        output_bytes=order.output_bytes - len(gathered.output),
-        result_bytes=order.result_bytes - len(gathered.lines),
-    )
-    is_enough = min(left.wall_s, left.cpu_s, left.output_bytes, left.result_bytes) > 0
-    return left if is_enough else None
 
 
 def _start(interpreter: Path, folder: Path) -> subprocess.Popen[bytes]:

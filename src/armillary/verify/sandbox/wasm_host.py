@@ -37,7 +37,7 @@ from armillary.verify.sandbox.wasm_wire import (
 )
 
 if TYPE_CHECKING:
-    from wasmtime import Caller, Linker, Memory, Module, Store
+    from wasmtime import Caller, Linker, Memory, Module, Store, Trap
 
 WALL_PER_CPU: Final = 3.0
 
@@ -249,14 +249,9 @@ class Host:
         return answer
 
 
-def _signal_of(trap: Any) -> int:
+def _signal_of(trap: Trap) -> int:
     """The signal that would have ended a process that does such a thing."""
-    from wasmtime import TrapCode
-
-    try:
-        return _SIGABRT if trap.trap_code == TrapCode.UNREACHABLE else _SIGSEGV
-    except ValueError:  # one that the binding has no name for
-        return _SIGSEGV
+    return _SIGABRT if "unreachable" in trap.message else _SIGSEGV
 
 
 def serve(host: Host, inbox: SimpleQueue[tuple[bytes, bytes]], tell: Callable[[bytes, bytes], None]) -> None:
