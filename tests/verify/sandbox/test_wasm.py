@@ -261,7 +261,7 @@ def test_closing_ends_a_host_whose_guest_still_runs(link: WasmLink, host: int) -
     assert host not in descendants()
 
 
-def test_another_interpreter_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_interpreter_is_told(interpreter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "python.wasm"
     other.write_bytes(b"\0asm")
     monkeypatch.setattr(wasm, "find_interpreter", lambda: other)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
+from attack_world import descendants
 from other_machine import on_a_machine_without
 
 from armillary.cli import doctor
 from armillary.core.errors import SandboxError
 from armillary.core.settings import load_settings
 from armillary.verify.facade import verifier_for
-from armillary.verify.sandbox import tiers
+from armillary.verify.sandbox import link, tiers
 from armillary.verify.sandbox.client import Sandbox
 from armillary.verify.sandbox.wasm import LOST_IN_TIER_C
 from armillary.verify.symbolic.request import open_explorer
@@ -28,6 +30,21 @@ def test_a_stronger_tier_is_taken_where_it_is_to_be_had() -> None:
 def test_where_the_kernel_offers_no_jail_tier_c_runs_if_it_may() -> None:
     found = on_a_machine_without("landlock_create_ruleset", "C")
     assert (found["probed"], found["stdout"], found["tier"]) == ("none", "ran\n", "C")
+
+
+@pytest.mark.parametrize("way", ["has no children that report", "ends during a job"])
+def test_a_zygote_that_is_of_no_use_is_ended_first(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = descendants()
+    python, script, stand_in = sys.executable, Path(__file__).with_name("false_zygote.py"), tmp_path / "python"
+    stand_in.write_text(
+        f'#!/bin/sh\ncase "$*" in *wasm_host*) exec "{python}" "$@" ;; esac\nexec "{python}" "{script}" "{way}" "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(link, "KILL_S", 0.3)
+    monkeypatch.setattr(sys, "executable", str(stand_in))
+    with Sandbox("C") as sandbox:
+        assert sandbox.tier == "C"
+        assert len(descendants() - others) == 1
 
 
 def test_where_it_may_not_the_error_names_the_way_to_it() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -123,16 +123,23 @@ def open_link(minimum_tier: str, outfit: Outfit) -> Link:
     """
     if minimum_tier == ONLY_C:
         return WasmLink(outfit)
+    if minimum_tier == "C":
+        return _open_strongest(outfit)
     try:
-        link = ZygoteLink(outfit)
-        if minimum_tier != "C" or probe_link(link).tier != "none":
-            return link
-        link.close()
+        return ZygoteLink(outfit)
     except SandboxError as error:
-        if minimum_tier != "C":
-            if sys.platform == "linux":
-                raise
-            raise SandboxError(error.message, hint=_OTHER_WAY) from error
+        if sys.platform == "linux":
+            raise
+        raise SandboxError(error.message, hint=_OTHER_WAY) from error
+
+
+def _open_strongest(outfit: Outfit) -> Link:
+    with suppress(SandboxError), ExitStack() as stack:
+        link = ZygoteLink(outfit)
+        stack.callback(link.close)
+        if probe_link(link).tier != "none":
+            stack.pop_all()
+            return link
     return WasmLink(outfit)
 
 
