@@ -18,7 +18,7 @@ from armillary.bench.graded import Graded
 from armillary.bench.humaneval import GradedProblem, graded_problems
 from armillary.bench.machine import MachineState
 from armillary.bench.rows import Row, append_record, read_records
-from armillary.bench.solve import DATA_SETS, find_data_set, measure, measure_times, run, together
+from armillary.bench.solve import DATA_SETS, find_data_set, measure, run, together
 from armillary.bench.solve_rows import TaskResult
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.tasks import Budget
@@ -149,13 +149,6 @@ def test_a_problem_that_contradicts_itself_is_counted_as_not_answered(
     assert value_of(rows, "answers presented as verified") == 0.0
 
 
-def test_times_come_from_the_model_itself(problems: list[GradedProblem], tmp_path: Path) -> None:
-    model = model_of([[ADD], [ADD, ADD]])
-    rows = measure_times(DATA_SETS[0], model, OracleVerifier(TRUTH), problems[:1], blank=BLANK, folder=tmp_path)
-    assert rows[0].metric == "humaneval: seconds per problem"
-    assert len(list(read_records(tmp_path / "solve.jsonl"))) == 3
-
-
 def test_a_folder_tells_its_data_set(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="known: humaneval, mbpp, contests"):
         find_data_set_name(tmp_path)
@@ -201,11 +194,11 @@ def test_candidates_of_a_local_model_are_recorded(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("ARMILLARY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ARMILLARY_MINIMUM_TIER", "B")
     monkeypatch.setattr(topic, "BUDGET", Budget(num_candidates=2, max_rounds=0))
-    # The loop and the ceiling share what is recorded; the clock's run asks anew.
-    model = model_of([[ADD], [ADD], [ADD], [ADD]])
+    # The loop and the ceiling share what is recorded; the clock asks anew, with a verifier and without one.
+    model = model_of([[ADD]] * 6)
     monkeypatch.setattr(topic.stack, "generator_for", lambda settings: model)
     run(quick=True, data=write_data(tmp_path), limit=1, noisy=True)
-    assert len(model.requests) == 4
+    assert len(model.requests) == 6
     [path] = (tmp_path / "benchmarks" / "recordings").iterdir()
     assert path.name == "humaneval-scripted.jsonl"
 

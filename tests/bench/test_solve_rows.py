@@ -12,12 +12,7 @@ from armillary.bench.solve_rows import (
     selection_efficiency,
     summarise,
     summarise_together,
-    time_rows,
 )
-from armillary.core.messages import Usage
-from armillary.core.verdicts import Status, Verdict
-from armillary.reason.budget import StopReason
-from armillary.reason.search import Solution
 
 BLANK = Row("", "", 0.0, "", None, "", None, "", 0, None, 2, 0.1, "a machine", "abc")
 RIGHT = TaskResult(
@@ -108,14 +103,6 @@ def test_verdicts_on_several_sets_are_held_against_their_targets_together() -> N
     assert (marked.value, marked.target, marked.holds) == (0.75, 0.6, True)
     assert (wrong.value, wrong.target, wrong.holds) == (pytest.approx(1 / 3), 0.03, False)
     assert rows["one+two: wrong among EXAMPLES_PASS"].target is None
-
-
-def test_times_are_rows_of_their_own() -> None:
-    solution = Solution("", Verdict(Status.TESTED), "a0", (), Usage(), 1.0, 4.0, 80.0, StopReason.ACCEPTED)
-    rows = time_rows("set", [solution, replace(solution, elapsed_s=6.0)], BLANK)
-    assert value_of(rows, "seconds per problem") == 5.0
-    assert value_of(rows, "time to first verdict") == 1.0
-    assert value_of(rows, "tokens per second of model time") == 80.0
 
 
 def test_a_line_says_what_happened() -> None:

@@ -21,7 +21,8 @@ from armillary.bench.codet_judge import judge_all
 from armillary.bench.graded import Graded
 from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
-from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, summarise_together, time_rows
+from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, summarise_together
+from armillary.bench.solve_times import time_rows, timed
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.messages import Request, Token
 from armillary.core.protocols import Generator, Verifier
@@ -104,7 +105,8 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
         verifier = CodeVerifier(jail)
         model, live = _models(data_set, settings)
         rows = measure(data_set, model, verifier, problems, blank=blank)
-        return rows + measure_times(data_set, live, verifier, problems[:NUM_TIMED], blank=blank)
+        timings = timed(live, verifier, problems[:NUM_TIMED])
+        return rows + _kept(time_rows(data_set.name, timings, blank), RESULTS_FOLDER)
 
 
 def find_data_set(folder: Path) -> DataSet:
@@ -181,20 +183,6 @@ def together(known: Sequence[TaskResult], blank: Row) -> list[Row]:
     if len(results) < sum(item.num_problems for item in sets):
         return []
     return summarise_together([item.name for item in sets], results, blank)
-
-
-def measure_times(
-    data_set: DataSet,
-    live: Generator,
-    verifier: Verifier,
-    problems: Sequence[Graded],
-    *,
-    blank: Row,
-    folder: Path = RESULTS_FOLDER,
-) -> list[Row]:
-    """Solve some problems with the model itself, for the clock alone; append the rows."""
-    solutions = [solve(problem.task, live, verifier, Trace()) for problem in problems]
-    return _kept(time_rows(data_set.name, solutions, blank), folder)
 
 
 def measure_recorded(

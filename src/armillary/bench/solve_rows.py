@@ -10,7 +10,6 @@ from typing import Any
 
 from armillary.bench.intervals import bootstrap, wilson
 from armillary.bench.rows import Row, holds
-from armillary.reason.search import Solution
 
 MIN_EFFICIENCY = 0.75
 MAX_REGRESSIONS = 2
@@ -160,30 +159,6 @@ def _trust_rows(
     ]
     rows = [_share_row(blank, *share) for share in shares]
     return [*rows, _row(blank, results, f"risk at coverage {COVERAGE}", "ratio", risk_at_coverage, "lower", max_risk)]
-
-
-def time_rows(name: str, solutions: Sequence[Solution], blank: Row) -> list[Row]:
-    """Seconds of problems that the model itself answered."""
-    rows = []
-    for metric, values, middle in (
-        ("seconds per problem", [item.elapsed_s for item in solutions], statistics.fmean),
-        ("time to first verdict", [item.first_verdict_s for item in solutions], statistics.median),
-        ("tokens per second of model time", [item.tokens_per_s for item in solutions], statistics.median),
-    ):
-        interval = bootstrap(values, middle)
-        unit, aim = ("tokens/s", "higher") if metric.startswith("tokens") else ("s", "lower")
-        rows.append(
-            replace(
-                blank,
-                metric=f"{name}: {metric}",
-                value=middle(values),
-                unit=unit,
-                aim=aim,
-                n=len(values),
-                interval=interval,
-            )
-        )
-    return rows
 
 
 def net_errors_removed(results: Sequence[TaskResult]) -> float:
