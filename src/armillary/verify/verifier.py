@@ -37,7 +37,7 @@ from armillary.verify.temporal_level import TemporalOracle, temporal_inputs
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-NUM_SHARED_INPUTS = 32
+NUM_SHARED_INPUTS = 128
 MAX_REMEMBERED = 16
 # Of the inputs of which a promise speaks, so many must have been judged for the answer to count as tested.
 MIN_JUDGED_SHARE = 0.9
@@ -142,9 +142,8 @@ class CodeVerifier:
         return tuple(replace(item, id=f"model_{item.id}", level="agreement") for item in found.checks)
 
     def _shared_inputs(self, task: TaskSpec, seed: int) -> list[Arguments]:
-        # Every fourth: edge values come first, and inputs of all sizes tell programs apart; but programs that only
-        # differ in how long they take are to be found alike.
-        return [item for item in self._inputs(task, 4 * NUM_SHARED_INPUTS, seed)[::4] if not is_large(item)]
+        # Programs that only differ in how long they take are to be found alike.
+        return [item for item in self._inputs(task, NUM_SHARED_INPUTS, seed) if not is_large(item)]
 
     def last_steps(self, task: TaskSpec, code: str, arguments: Json, *, seed: int = 0) -> tuple[str, ...]:
         """What the last lines of a call worked with, see ``block_trace.last_steps``."""
