@@ -183,7 +183,8 @@ def others() -> set[int]:
 
 @pytest.mark.usefixtures("in_wasm_home")
 def test_a_refused_limit_is_an_error_and_a_dead_host_is_replaced(others: set[int]) -> None:
-    with Sandbox("C only", SMALL) as sandbox:
+    # That a spare child is asked for changes nothing: this tier has none.
+    with Sandbox("C only", SMALL, keeps_spare=True) as sandbox:
         with pytest.raises(SandboxError, match="could not be built: wasm: memory"):
             sandbox.run("", limits=Limits(memory_bytes=1 << 20))
         assert sandbox.run("print(1)").stdout == "1\n"
@@ -227,6 +228,7 @@ def test_a_host_that_has_died_takes_no_job(link: WasmLink, host: int) -> None:
 def test_a_host_that_hangs_is_killed_in_the_end(link: WasmLink, host: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wasm, "END_S", 0.2)
     os.kill(host, signal.SIGSTOP)
+    time.sleep(0.2)
     link.close()
     assert host not in descendants()
 
@@ -285,10 +287,3 @@ def test_a_python_that_cannot_be_started_is_told(interpreter: Path, monkeypatch:
 def test_packages_are_refused() -> None:
     with pytest.raises(SandboxError, match="no room for installed packages"):
         WasmLink(Outfit(preload=("json",)))
-
-
-@pytest.mark.usefixtures("in_wasm_home")
-def test_no_spare_child_waits_in_this_tier(others: set[int]) -> None:
-    with Sandbox("C only", SMALL, keeps_spare=True) as sandbox:
-        assert sandbox.run("print(1)").stdout == "1\n"
-        assert len(descendants() - others) == 1

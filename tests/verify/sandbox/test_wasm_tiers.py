@@ -98,14 +98,13 @@ def test_the_doctor_shows_it_where_it_is_asked_for(
     assert (found["tier"], found["is_enough"]) == ("C", True)
 
 
-@pytest.mark.parametrize(("minimum", "code"), [("C", 0), ("B", 1)])
 def test_the_doctor_shows_it_below_what_else_was_tried(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], minimum: str, code: int
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("ARMILLARY_MINIMUM_TIER", minimum)
+    monkeypatch.setenv("ARMILLARY_MINIMUM_TIER", "B")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert doctor.command(as_json=True) == code
+    assert doctor.command(as_json=True) == 1
     told = capsys.readouterr()
     found = json.loads(told.out)["sandbox"]
     assert (found["tier"], [layer["name"] for layer in found["layers"]]) == ("C", ["zygote", "wasm", "trial"])
-    assert ("the sandbox is tier C, the settings ask for B" in told.err) == bool(code)
+    assert "the sandbox is tier C, the settings ask for B" in told.err

@@ -245,7 +245,10 @@ class WasmLink:
             self._process.wait(END_S)
         self._process.kill()
         assert self._process.stderr is not None
-        lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        text = b""
+        with suppress(ValueError):  # another thread has closed us, and the stream
+            text = self._process.stderr.read()
+        lines = text.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "no reason given"
 
 
