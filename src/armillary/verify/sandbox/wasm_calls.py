@@ -1,4 +1,4 @@
-"""The whole world of a guest of tier C: twenty functions over three streams and a clock, and a refusal for the rest.
+"""The whole world of a guest of tier C: eighteen functions over three streams and a clock, and a refusal for the rest.
 
 Nothing in here opens a file, a socket or a process. The guest is hostile: every address and length that it gives is
 checked against its own memory, and what it may have us do at once is bounded.
