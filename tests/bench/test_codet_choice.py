@@ -24,7 +24,7 @@ BLANK = Row("", "", 0.0, "", None, "", None, "", 0, None, 2, 0.1, "a machine", "
 
 def sample(behaviour: str, *passed: bool, status: Status = Status.EXAMPLES_PASS, is_right: bool = False) -> Judgement:
     checks = (PASSED,) if status == Status.EXAMPLES_PASS else ()
-    return Judgement(Verdict(status, checks), behaviour, passed, is_right, is_right_by_base=is_right)
+    return Judgement(Verdict(status, checks), (behaviour,), passed, is_right, is_right_by_base=is_right)
 
 
 def refuted(*passed: bool) -> Judgement:
@@ -87,7 +87,7 @@ def test_what_was_judged_before_is_looked_up() -> None:
     verifier = KnownVerifier(found)
     assert verifier.sandbox_tier == "none"
     assert verifier.verify(TASK, "program 0").is_accepted
-    assert verifier.behaviours(TASK, ["program 0"]) == ["a"]
+    assert verifier.behaviours(TASK, ["program 0"]) == [("a",)]
     checks = verifier.soft_checks(TASK, "program 0", found.tests[::-1])
     assert [(check.id, check.passed) for check in checks] == [("model_examples[1]", False), ("model_examples[0]", True)]
     assert (verifier.telling_inputs(TASK, ["program 0"]), verifier.last_steps(TASK, "program 0", [])) == ((), ())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from armillary.core.messages import Event, Finished, FinishReason, ModelIdentity, Request, Token, Usage
 from armillary.core.tasks import Budget, Example, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import Check, Counterexample, Status, Verdict
+from armillary.core.verdicts import Behaviour, Check, Counterexample, Status, Verdict
 
 CHECKS = ("examples[0]", "examples[1]", "ensures[0]")
 
@@ -90,7 +90,7 @@ class OracleVerifier:
 
     Attributes:
         on_task: verdict on no code, which can only be about the task.
-        behaviour: fingerprint by code; code that is not named behaves like nothing else.
+        behaviour: a word by code; code that is not named behaves like nothing else.
         seconds_per_check: added to the clock with every verdict.
         telling: inputs on which the codes differ.
         answers: what each code gives on them.
@@ -121,9 +121,9 @@ class OracleVerifier:
         self.verified.append(code)
         return self.verdicts.get(code, judged(0))
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
         self.compared.append(list(codes))
-        return [self.behaviour.get(code, code) for code in codes]
+        return [(self.behaviour.get(code, code),) for code in codes]
 
     def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:
         return self.telling

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reason_fakes import judged
 
 from armillary.core.verdicts import Status, Verdict
-from armillary.reason.select import Attempt, contenders, select
+from armillary.reason import select as choice
+from armillary.reason.select import Attempt, Selection, contenders, likeness
 
 ACCEPTED, REFUTED = judged(3), judged(1)
 UNKNOWN, SUSPECT = Verdict(Status.UNKNOWN), Verdict(Status.SPEC_SUSPECT)
@@ -16,6 +19,12 @@ UNKNOWN, SUSPECT = Verdict(Status.UNKNOWN), Verdict(Status.SPEC_SUSPECT)
 
 def attempt(name: str, verdict: Verdict = ACCEPTED, code: str = "code", logprob: float | None = -1.0) -> Attempt:
     return Attempt(name, 0, None, code, verdict, 10, logprob)
+
+
+def select(rivals: Sequence[Attempt], words: Sequence[str], votes: Mapping[str, float] | None = None) -> Selection:
+    """The choice where one shared input tells behaviours apart."""
+    heard = {(word,): vote for word, vote in (votes or {}).items()}
+    return choice.select(rivals, [(word,) for word in words], heard)
 
 
 def names(attempts: tuple[Attempt, ...]) -> list[str]:
@@ -91,6 +100,21 @@ def test_shorter_code_wins_a_tie_of_confidence() -> None:
 
 def test_the_earlier_attempt_wins_a_full_tie() -> None:
     assert select([attempt("a0"), attempt("a1")], ["s", "s"]).chosen.id == "a0"
+
+
+def test_likeness_is_the_share_of_inputs_on_which_behaviours_are_equal() -> None:
+    assert likeness(("x", "y"), ("x", "y")) == 1.0
+    assert likeness(("x", "y", "z", "z"), ("x", "y", "z", "odd")) == 0.75
+    assert likeness(("unloadable",), ("x", "y")) == 0.0
+
+
+def test_attempts_that_do_nearly_the_same_count_for_each_other() -> None:
+    rivals = [attempt(f"a{number}") for number in range(1, 6)]
+    loner, near, nearer = ("p", "q", "r", "s"), ("x", "x", "x", "x"), ("x", "x", "x", "y")
+    found = choice.select(rivals, [loner, loner, near, nearer, ("x", "x", "x", "z")])
+    assert found.chosen.id == "a3"
+    assert found.num_agreeing == 1
+    assert found.share == 0.2
 
 
 def test_clusters_are_listed_by_size() -> None:

@@ -9,7 +9,7 @@ import pytest
 from armillary.core.errors import NotFoundError, TraceError
 from armillary.core.tasks import Example, Parameter, TaskSpec, task_to_json
 from armillary.core.trace import FORMAT_VERSION, Trace
-from armillary.core.verdicts import Prover, Status, Verdict, verdict_to_json
+from armillary.core.verdicts import Behaviour, Prover, Status, Verdict, verdict_to_json
 from armillary.verify.execution import Jail
 from armillary.verify.replay import ReplayRow, has_looked_for_proofs, replay
 from armillary.verify.verifier import CodeVerifier
@@ -41,8 +41,8 @@ class Echo:
             return Verdict(Status.SPEC_SUSPECT, seed=seed)
         return Verdict(Status.TESTED if "+ 1" in code else Status.REFUTED, seed=seed, elapsed_ms=3.0)
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
-        return list(codes)
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
+        return [(code,) for code in codes]
 
 
 REFUTED, TESTED = Verdict(Status.REFUTED, seed=5), Verdict(Status.TESTED, seed=5)

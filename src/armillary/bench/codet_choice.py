@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from armillary.bench.codet_judge import JudgedProblem
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json, canonical
-from armillary.core.verdicts import Check, Status, Verdict
+from armillary.core.verdicts import Behaviour, Check, Status, Verdict
 from armillary.reason.decisions import Decisions, leaders_of
 from armillary.reason.select import Attempt, Selection
 from armillary.reason.soft_tests import distinct
@@ -36,8 +36,8 @@ class KnownVerifier:
         """The program's verdict."""
         return self._known[code].verdict
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
-        """The programs' fingerprints."""
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
+        """What the programs do."""
         return [self._known[code].behaviour for code in codes]
 
     def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:

@@ -21,7 +21,7 @@ from armillary.core.errors import UsageError
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import canonical
-from armillary.core.verdicts import Check, Status, Verdict
+from armillary.core.verdicts import Behaviour, Check, Status, Verdict
 
 # What a judgement depends on; rules of choice lie elsewhere, so that they may change.
 JUDGING = (
@@ -30,6 +30,8 @@ JUDGING = (
     *("bench/codet_judge.py", "bench/graded.py", "bench/humaneval.py"),
 )
 NUM_HASH_CHARS = 20
+# Of each word of a behaviour: enough to tell a hundred programs apart on a hundred inputs.
+NUM_WORD_CHARS = 5
 
 Say = Callable[[str], None]
 
@@ -40,13 +42,13 @@ class Judgement:
 
     Attributes:
         verdict: on the task's own evidence; of its checks only the hard ones that passed.
-        behaviour: its fingerprint on generated inputs; empty where it was refuted, as nobody asks for it then.
+        behaviour: what it does on generated inputs; empty where it was refuted, as nobody asks for it then.
         passed: for each of the problem's different recorded tests, whether it holds.
         is_right, is_right_by_base: what its user would like to know.
     """
 
     verdict: Verdict
-    behaviour: str
+    behaviour: Behaviour
     passed: tuple[bool, ...]
     is_right: bool
     is_right_by_base: bool
@@ -136,12 +138,16 @@ def _judge(item: RecordedProblem, verifier: Verifier, code: str, tests: Sequence
     checks = verifier.soft_checks(task, code, tests) if tests else ()
     return Judgement(
         verdict=_reduced(verdict.status, sorted(verdict.passed_hard)),
-        behaviour=verifier.behaviours(task, [code])[0][:NUM_HASH_CHARS] if has_rivals else "",
+        behaviour=_short(verifier.behaviours(task, [code])[0]) if has_rivals else (),
         # Code that does not load gets no checks at all.
         passed=tuple(check.passed for check in checks) or (False,) * len(tests),
         is_right=item.problem.is_right(code),
         is_right_by_base=item.problem.is_right_by_base(code),
     )
+
+
+def _short(behaviour: Behaviour) -> Behaviour:
+    return tuple(word[:NUM_WORD_CHARS] for word in behaviour)
 
 
 def _reduced(status: Status, passed_hard: Sequence[str]) -> Verdict:
@@ -179,7 +185,7 @@ def _to_json(item: Judgement) -> list[Any]:
     return [
         verdict.status.value,
         sorted(verdict.passed_hard),
-        item.behaviour,
+        " ".join(item.behaviour),
         passed,
         item.is_right,
         item.is_right_by_base,
@@ -190,7 +196,11 @@ def _kept(record: dict[str, Any], path: Path) -> dict[str, Judgement]:
     try:
         return {
             name: Judgement(
-                _reduced(Status(status), names), behaviour, tuple(bit == "1" for bit in passed), is_right, by_base
+                _reduced(Status(status), names),
+                tuple(behaviour.split()),
+                tuple(bit == "1" for bit in passed),
+                is_right,
+                by_base,
             )
             for name, (status, names, behaviour, passed, is_right, by_base) in record["programs"].items()
         }

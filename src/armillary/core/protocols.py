@@ -8,7 +8,7 @@ from typing import Protocol
 from armillary.core.messages import Event, Message, ModelIdentity, Request
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import Check, Verdict
+from armillary.core.verdicts import Behaviour, Check, Verdict
 
 
 class Generator(Protocol):
@@ -42,8 +42,8 @@ class Verifier(Protocol):
         """Climb the ladder until the first counterexample or the end."""
         ...
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
-        """One fingerprint per code: equal exactly when all outputs on shared generated inputs are equal."""
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
+        """What each code does on shared generated inputs; equal exactly when all outputs are."""
         ...
 
     def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from armillary.core.errors import TraceError
 from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json
 
+# What a program does on shared inputs, one word for each: equal words are equal outcomes.
+Behaviour: TypeAlias = tuple[str, ...]
 Level = Literal["policy", "examples", "property", "differential", "temporal", "symbolic", "agreement"]
 CheckOrigin = Literal["user", "docstring", "model", "sandbox"]
 

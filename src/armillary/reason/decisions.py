@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import Check, Status, Verdict
+from armillary.core.verdicts import Behaviour, Check, Status, Verdict
 from armillary.reason.budget import StopReason
 from armillary.reason.evidence import Evidence, endorse, evidence_for
 from armillary.reason.revise import accepts
@@ -25,27 +25,27 @@ class Decisions:
 
     Attributes:
         verifier: runs programs on shared inputs; each is run once.
-        fingerprints: behaviour by code.
+        known: behaviour by code.
         soft: behaviour -> the model's own tests on it.
     """
 
     task: TaskSpec
     verifier: Verifier
     seed: int
-    fingerprints: dict[str, str] = field(default_factory=dict)
-    soft: dict[str, tuple[Check, ...]] = field(default_factory=dict)
+    known: dict[str, Behaviour] = field(default_factory=dict)
+    soft: dict[Behaviour, tuple[Check, ...]] = field(default_factory=dict)
 
-    def behaviours(self, rivals: Sequence[Attempt]) -> list[str]:
-        """One fingerprint for each attempt; nothing runs where no comparison could decide."""
+    def behaviours(self, rivals: Sequence[Attempt]) -> list[Behaviour]:
+        """That of each attempt; nothing runs where no comparison could decide."""
         codes = [attempt.code for attempt in rivals]
         if len(set(codes)) == 1 or rivals[0].verdict.status in (Status.REFUTED, Status.SPEC_SUSPECT):
-            return codes
-        unknown = list(dict.fromkeys(code for code in codes if code not in self.fingerprints))
+            return [(code,) for code in codes]
+        unknown = list(dict.fromkeys(code for code in codes if code not in self.known))
         found = self.verifier.behaviours(self.task, unknown, seed=self.seed) if unknown else []
-        self.fingerprints |= dict(zip(unknown, found, strict=True))
-        return [self.fingerprints[code] for code in codes]
+        self.known |= dict(zip(unknown, found, strict=True))
+        return [self.known[code] for code in codes]
 
-    def choose(self, attempts: Sequence[Attempt], votes: Mapping[str, float] | None = None) -> Selection:
+    def choose(self, attempts: Sequence[Attempt], votes: Mapping[Behaviour, float] | None = None) -> Selection:
         """The best of some attempts; ``votes`` are what the model's own tests add to a behaviour."""
         rivals = contenders(attempts)
         return select(rivals, self.behaviours(rivals), votes)
@@ -94,7 +94,7 @@ class Decisions:
             return incumbent
         # Nothing is known against it, so there is nothing that it could be told; the best refuted one can learn.
         refuted = _refuted(attempts)
-        return select(refuted, [attempt.code for attempt in refuted]).chosen
+        return select(refuted, self.behaviours(refuted)).chosen
 
     def best_revision(self, incumbent: Attempt, revisions: Sequence[Attempt]) -> Selection:
         """The best of a round's revisions, among those that may replace the incumbent, if there are any."""

@@ -11,7 +11,7 @@ from armillary.core.messages import Event, ModelIdentity, Request
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import Check, Verdict
+from armillary.core.verdicts import Behaviour, Check, Verdict
 from armillary.reason.lease import CoreLease
 from armillary.reason.propose import SupportsClose
 
@@ -63,8 +63,8 @@ class LeasedVerifier:
         with self._lease.hold("verifier"):
             return self._verifier.verify(task, code, seed=seed)
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
-        """One fingerprint per code."""
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
+        """What each code does on shared inputs."""
         with self._lease.hold("verifier"):
             return self._verifier.behaviours(task, codes, seed=seed)
 

@@ -19,7 +19,7 @@ from armillary.core.protocols import Verifier
 from armillary.core.tasks import Example, task_from_json
 from armillary.core.trace import TraceEvent, read_trace
 from armillary.core.values import Json, decode, dumps
-from armillary.core.verdicts import Status, verdict_from_json
+from armillary.core.verdicts import Behaviour, Status, verdict_from_json
 from armillary.reason.budget import StopReason
 from armillary.reason.decisions import Decisions, leaders_of, settles
 from armillary.reason.events import RULES, answer_to_json, hearing_to_json, revision_to_json, selection_to_json
@@ -181,7 +181,7 @@ class _Walk:
     num_rounds: int = 0
     num_requested: int = 0
     selection: Selection | None = None
-    votes: Mapping[str, float] | None = None
+    votes: Mapping[Behaviour, float] | None = None
     is_heard: bool = False
     incumbent: Attempt | None = None
     notes: dict[str, None] = field(default_factory=dict)

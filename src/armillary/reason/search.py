@@ -18,7 +18,7 @@ from armillary.core.protocols import Generator, Verifier
 from armillary.core.tasks import TaskSpec, task_to_json
 from armillary.core.trace import FORMAT_VERSION, Trace
 from armillary.core.values import Json
-from armillary.core.verdicts import Status, Verdict, verdict_to_json
+from armillary.core.verdicts import Behaviour, Status, Verdict, verdict_to_json
 from armillary.reason.assemble import assemble
 from armillary.reason.budget import MIN_ANSWER_TOKENS, TIME_DIGITS, Ledger, StopReason, estimate_tokens
 from armillary.reason.decisions import Decisions, leaders_of, settles
@@ -226,7 +226,7 @@ class Search:
         if len(self.model_errors) == len(self.attempts) and not has_accepted:
             raise ArmillaryError(f"the model failed on all {len(self.attempts)} candidates: {self.model_errors[0]}")
 
-    def choose(self, votes: Mapping[str, float] | None = None) -> Attempt:
+    def choose(self, votes: Mapping[Behaviour, float] | None = None) -> Attempt:
         """The best attempt so far; ``votes`` are what the model's own tests add to a behaviour."""
         self.selection = self.decisions.choose(self.attempts, votes)
         self._record_selection(self.selection)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from armillary.core.verdicts import Status, Verdict
+from armillary.core.verdicts import Behaviour, Status, Verdict
 
 SETTLED_AGREEING = 3
 SETTLED_SHARE = 0.8
@@ -80,23 +81,29 @@ def contenders(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     return tuple(attempt for attempt in attempts if standing(attempt.verdict) == best)
 
 
-def select(rivals: Sequence[Attempt], behaviours: Sequence[str], votes: Mapping[str, float] | None = None) -> Selection:
+def select(
+    rivals: Sequence[Attempt], behaviours: Sequence[Behaviour], votes: Mapping[Behaviour, float] | None = None
+) -> Selection:
     """Rank by hard evidence passed, then agreement, then the model's own confidence, then brevity.
+
+    Agreement is counted input by input: an attempt that does nearly what others do has most of their weight (as in
+    MBR-EXEC, Shi and others, 2022), so that the odd input on which all differ decides nothing.
 
     Args:
         rivals: attempts of one standing, at least one; earlier ones win ties.
-        behaviours: one fingerprint per rival; equal ones behave alike.
+        behaviours: one per rival.
         votes: behaviour -> what the model's own tests add to its agreement, in attempts.
     """
-    groups: dict[str, list[Attempt]] = {}
+    groups: dict[Behaviour, list[Attempt]] = {}
     for attempt, behaviour in zip(rivals, behaviours, strict=True):
         groups.setdefault(behaviour, []).append(attempt)
     weights = {name: weight_of(members) + (votes or {}).get(name, 0.0) for name, members in groups.items()}
+    support = {name: sum(weights[other] * likeness(name, other) for other in groups) for name in groups}
 
-    def rank(pair: tuple[Attempt, str]) -> tuple[float, ...]:
+    def rank(pair: tuple[Attempt, Behaviour]) -> tuple[float, ...]:
         attempt, behaviour = pair
         logprob = -math.inf if attempt.mean_logprob is None else attempt.mean_logprob
-        return (len(attempt.verdict.passed_hard), weights[behaviour], logprob, -len(attempt.code))
+        return (len(attempt.verdict.passed_hard), support[behaviour], logprob, -len(attempt.code))
 
     chosen, behaviour = max(zip(rivals, behaviours, strict=True), key=rank)
     clusters = tuple(
@@ -108,6 +115,16 @@ def select(rivals: Sequence[Attempt], behaviours: Sequence[str], votes: Mapping[
     if votes:
         why += "; the model's own tests were heard"
     return Selection(chosen, clusters, why, len(groups[behaviour]), share)
+
+
+def likeness(left: Behaviour, right: Behaviour) -> float:
+    """Share of the shared inputs on which two behaviours are equal."""
+    if left == right:
+        return 1.0
+    if len(left) != len(right):
+        return 0.0
+    num_equal: int = sum(map(operator.eq, left, right))
+    return num_equal / len(left)
 
 
 def weight_of(members: Sequence[Attempt]) -> float:

@@ -13,7 +13,7 @@ from armillary.core.errors import ValueCodecError
 from armillary.core.messages import Message, Sampling
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json, canonical, decode
-from armillary.core.verdicts import Check
+from armillary.core.verdicts import Behaviour, Check
 from armillary.reason.propose import SYSTEM_PROMPT, statement
 from armillary.reason.select import Attempt
 from armillary.verify.docstring_examples import parse_example
@@ -58,7 +58,7 @@ class Hearing:
     leaders: tuple[Attempt, ...]
     tests: tuple[tuple[Example, int], ...]
     checks: tuple[tuple[Check, ...], ...]
-    gains: dict[str, float]
+    gains: dict[Behaviour, float]
     inputs: tuple[Json, ...] = ()
     answers: tuple[Answer, ...] = ()
 
@@ -105,8 +105,8 @@ def read_answers(task: TaskSpec, inputs: Sequence[Json], answers: Sequence[Answe
 
 
 def gains(
-    behaviours: Sequence[str], checks: Sequence[Sequence[Check]], tests: Sequence[tuple[Example, int]]
-) -> dict[str, float]:
+    behaviours: Sequence[Behaviour], checks: Sequence[Sequence[Check]], tests: Sequence[tuple[Example, int]]
+) -> dict[Behaviour, float]:
     """What the tests add to the weight of each behaviour: its share of the votes, in attempts."""
     num_votes = sum(count for _, count in tests)
     return {

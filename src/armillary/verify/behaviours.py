@@ -1,4 +1,4 @@
-"""Fingerprint what a program does on shared inputs, so that programs that do the same can be grouped."""
+"""Note what a program does on shared inputs, so that programs that do the same can be grouped."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from collections.abc import Sequence
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import Json, dumps
+from armillary.core.verdicts import Behaviour
 from armillary.verify.execution import Jail, Observation, run_calls
 from armillary.verify.generate import Arguments
 from armillary.verify.policy import check_policy
 from armillary.verify.sandbox.outcomes import Call, Limits
 
 SIGNIFICANT_DIGITS = 6
+NUM_HASH_CHARS = 12
 # A short time for each call and many stops: inputs that nobody bounded send right programs into endless loops, too, and
 # what they do on the others should still be seen.
 LIMITS = Limits(wall_s=20.0, cpu_s=10, call_cpu_s=0.5)
 MAX_STOPS = 12
 
 
-def fingerprint(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> str:
-    """SHA-256 over all that the program gives back: values, names of exceptions, timeouts and deaths.
+def behaviour(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> Behaviour:
+    """One word per input, a hash of what the program gives back: value, name of an exception, timeout or death.
 
-    Two programs have the same fingerprint exactly when all of that is equal, floats to six significant digits. Code
-    that the policy refuses or that does not load has one of its own kind, which begins with ``unloadable``.
+    Two programs have the same word exactly when that is equal, floats to six significant digits. Code that the policy
+    refuses or that does not load has a single word, which begins with ``unloadable``.
     """
     problem = check_policy(task, code)
     if problem is not None:
-        return f"unloadable-{_hash(str(problem))}"
+        return (f"unloadable-{_hash(str(problem))}",)
     found = outcomes(jail, task, code, inputs, seed=seed)
-    return _hash(found) if isinstance(found, list) else f"unloadable-{_hash(found)}"
+    return tuple(map(_hash, found)) if isinstance(found, list) else (f"unloadable-{_hash(found)}",)
 
 
 def outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> list[Json] | str:
@@ -40,7 +42,7 @@ def outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments],
 
 
 def _hash(body: Json) -> str:
-    return hashlib.sha256(dumps(body).encode()).hexdigest()
+    return hashlib.sha256(dumps(body).encode()).hexdigest()[:NUM_HASH_CHARS]
 
 
 def _outcome(seen: Observation) -> Json:

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json, decode, encode
-from armillary.core.verdicts import Check, Counterexample, Level, Prover, Status, Verdict
-from armillary.verify.behaviours import fingerprint
+from armillary.core.verdicts import Behaviour, Check, Counterexample, Level, Prover, Status, Verdict
+from armillary.verify.behaviours import behaviour
 from armillary.verify.block_trace import last_steps
 from armillary.verify.contract import Contract
 from armillary.verify.distinguish import telling_inputs
@@ -125,10 +125,10 @@ class CodeVerifier:
             prover=climb.prover,
         )
 
-    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[str]:
-        """One fingerprint per code, see ``behaviours.fingerprint``."""
+    def behaviours(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> list[Behaviour]:
+        """What each code does on shared inputs, see ``behaviours.behaviour``."""
         inputs = self._shared_inputs(task, seed)
-        return [fingerprint(self._jail, task, code, inputs, seed=seed) for code in codes]
+        return [behaviour(self._jail, task, code, inputs, seed=seed) for code in codes]
 
     def telling_inputs(self, task: TaskSpec, codes: Sequence[str], *, seed: int = 0) -> tuple[Json, ...]:
         """Small inputs on which the first of these codes differ, see ``distinguish.telling_inputs``."""
