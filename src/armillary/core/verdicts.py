@@ -116,7 +116,7 @@ class Verdict:
 
     Attributes:
         reason: one sentence for the user; says why when the status is UNKNOWN.
-        sandbox_tier: strength of the jail that ran the code: ``A``, ``B``, or ``none`` when nothing ran.
+        sandbox_tier: strength of the jail that ran the code: ``A``, ``B``, ``C``, or ``none`` when nothing ran.
         seed: seed of the generated inputs.
         elapsed_ms: wall clock; a replay may see it differ.
         risk: what the user's own labelled tasks say of such evidence, or None; no part of what is replayed.
