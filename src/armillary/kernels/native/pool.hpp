@@ -36,9 +36,10 @@ public:
         body_ = body;
         context_ = context;
         num_done_.store(0, std::memory_order_relaxed);
-        num_tasks_.store(num_tasks, std::memory_order_relaxed);
-        // The ticket packs (generation, next task), so that a late worker can never claim a task of another call.
-        ticket_.store(static_cast<uint64_t>(generation) << 32, std::memory_order_seq_cst);
+        num_tasks_ = num_tasks;
+        // The ticket packs (generation, tasks left): a call that is over has none left, whatever the next one is about
+        // to bring, so a late worker can never claim a task of another call.
+        ticket_.store(static_cast<uint64_t>(generation) << 32 | num_tasks, std::memory_order_seq_cst);
         if (num_sleeping_.load(std::memory_order_seq_cst) > 0) {
             std::lock_guard<std::mutex> lock(sleep_mutex_);
             wake_.notify_all();
@@ -62,10 +63,11 @@ private:
     void claim(uint32_t generation) {
         uint64_t ticket = ticket_.load(std::memory_order_acquire);
         while (static_cast<uint32_t>(ticket >> 32) == generation) {
-            const uint32_t task = static_cast<uint32_t>(ticket);
-            if (task >= num_tasks_.load(std::memory_order_relaxed)) return;
-            if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-            body_(context_, task);
+            const uint32_t num_left = static_cast<uint32_t>(ticket);
+            if (num_left == 0) return;
+            if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+            // From here on the call waits for this task, so what describes it stands still.
+            body_(context_, num_tasks_ - num_left);
             num_done_.fetch_add(1, std::memory_order_release);
             ticket = ticket_.load(std::memory_order_acquire);
         }
@@ -111,7 +113,8 @@ private:
     std::atomic<bool> stopping_{false};
     std::atomic<int> num_sleeping_{0};
     std::atomic<uint64_t> ticket_{0};
-    std::atomic<uint32_t> num_tasks_{0}, num_done_{0};
+    std::atomic<uint32_t> num_done_{0};
+    uint32_t num_tasks_ = 0;
     void (*body_)(void*, uint32_t) = nullptr;
     void* context_ = nullptr;
 };
