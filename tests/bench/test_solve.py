@@ -21,6 +21,7 @@ from armillary.bench.rows import Row, append_record, read_records
 from armillary.bench.solve import DATA_SETS, find_data_set, measure, run, together
 from armillary.bench.solve_rows import TaskResult
 from armillary.core.errors import NotFoundError, UsageError
+from armillary.core.messages import ModelIdentity
 from armillary.core.tasks import Budget
 from armillary.core.verdicts import Status, Verdict
 from armillary.verify.sandbox.client import Sandbox
@@ -196,11 +197,12 @@ def test_candidates_of_a_local_model_are_recorded(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(topic, "BUDGET", Budget(num_candidates=2, max_rounds=0))
     # The loop and the ceiling share what is recorded; the clock asks anew, with a verifier and without one.
     model = model_of([[ADD]] * 6)
+    monkeypatch.setattr(ScriptedModel, "model", ModelIdentity("org/coder-0.5b.gguf", "0" * 64))
     monkeypatch.setattr(topic.stack, "generator_for", lambda settings: model)
     run(quick=True, data=write_data(tmp_path), limit=1, noisy=True)
     assert len(model.requests) == 6
     [path] = (tmp_path / "benchmarks" / "recordings").iterdir()
-    assert path.name == "humaneval-scripted.jsonl"
+    assert path.name == "humaneval-coder-0.5b.jsonl"
 
 
 def test_every_problem_is_graded(problems: list[GradedProblem]) -> None:

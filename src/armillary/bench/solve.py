@@ -129,7 +129,7 @@ def _models(data_set: DataSet, settings: Settings) -> tuple[Generator, Generator
     if not live.model.sha256:
         return live, live
     folder = RECORDINGS_FOLDER if data_set.is_kept else settings.home / "recordings"
-    path = folder / f"{data_set.name}-{Path(live.model.name).stem}.jsonl"
+    path = folder / f"{data_set.name}-{Path(live.model.name).name.removesuffix('.gguf')}.jsonl"
     return RecordedGenerator(path, live.model, lambda: live), live
 
 
