@@ -57,23 +57,27 @@ PASSED = Verdict(Status.EXAMPLES_PASS, reason="passed 2 examples, nothing else w
 
 @pytest.mark.parametrize(("num_agreeing", "num_rivals"), [(4, 4), (7, 8), (14, 16)])
 def test_examples_beside_broad_agreement_are_a_test_that_says_so(num_agreeing: int, num_rivals: int) -> None:
-    found = endorse(PASSED, replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals))
+    found = endorse(PASSED, replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals, num_shared=10))
     assert found.status == Status.TESTED
-    assert f"{num_agreeing} of {num_rivals} independent answers" in found.reason
-    assert "passed 2 examples" in found.reason
-    assert "nothing else" not in found.reason
+    alike = f"{num_agreeing} of {num_rivals} independent answers behave alike on 10 generated inputs"
+    assert found.reason == f"passed 2 examples; {alike}"
     assert [(check.level, check.origin) for check in found.checks] == [("agreement", "model")]
 
 
 @pytest.mark.parametrize(("num_agreeing", "num_rivals"), [(1, 1), (3, 3), (6, 8), (13, 16)])
 def test_few_answers_or_a_divided_model_are_none(num_agreeing: int, num_rivals: int) -> None:
-    assert endorse(PASSED, replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals)) is PASSED
+    some = replace(SOME, num_agreeing=num_agreeing, num_rivals=num_rivals, num_shared=99)
+    assert endorse(PASSED, some) is PASSED
+
+
+def test_agreement_on_inputs_that_give_no_value_is_none() -> None:
+    assert endorse(PASSED, replace(SOME, num_agreeing=16, num_rivals=16, num_shared=9)) is PASSED
 
 
 @pytest.mark.parametrize("status", [Status.REFUTED, Status.UNKNOWN, Status.SPEC_SUSPECT, Status.TESTED, Status.PROVED])
 def test_agreement_changes_no_other_verdict(status: Status) -> None:
     verdict = replace(PASSED, status=status)
-    assert endorse(verdict, replace(SOME, num_agreeing=16, num_rivals=16)) is verdict
+    assert endorse(verdict, replace(SOME, num_agreeing=16, num_rivals=16, num_shared=99)) is verdict
 
 
 def test_evidence_survives_a_trace() -> None:

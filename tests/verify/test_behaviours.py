@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from armillary.core.tasks import Parameter, TaskSpec
-from armillary.core.verdicts import Behaviour
+from armillary.core.verdicts import NO_VALUE, Behaviour
 from armillary.verify.behaviours import behaviour
 from armillary.verify.execution import Jail
 
@@ -28,6 +28,11 @@ def test_programs_that_do_the_same_have_the_same_words(jail: Jail) -> None:
 def test_each_input_has_its_own_word(jail: Jail) -> None:
     first, second = marks(jail, "def f(x): return x", "def f(x): return abs(x)")
     assert [a == b for a, b in zip(first, second, strict=True)] == [True, True, False]
+
+
+def test_inputs_without_a_value_are_marked(jail: Jail) -> None:
+    [found] = marks(jail, "def f(x): return 1 / (x > 0)")
+    assert [word.startswith(NO_VALUE) for word in found] == [False, False, True]
 
 
 def test_types_and_exceptions_tell_programs_apart(jail: Jail) -> None:

@@ -10,7 +10,9 @@ from armillary.core.errors import TraceError
 from armillary.core.forms import exactly, number, one_of
 from armillary.core.values import Json
 
-# What a program does on shared inputs, one word for each: equal words are equal outcomes.
+# What a program does on shared inputs, one word for each: equal words are equal outcomes. The word of an input on which
+# it gives no value begins with a mark.
+NO_VALUE = "-"
 Behaviour: TypeAlias = tuple[str, ...]
 Level = Literal["policy", "examples", "property", "differential", "temporal", "symbolic", "agreement"]
 CheckOrigin = Literal["user", "docstring", "model", "sandbox"]

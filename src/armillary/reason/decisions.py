@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import Example, TaskSpec
 from armillary.core.values import Json
-from armillary.core.verdicts import Behaviour, Check, Status, Verdict
+from armillary.core.verdicts import NO_VALUE, Behaviour, Check, Status, Verdict
 from armillary.reason.budget import StopReason
 from armillary.reason.evidence import Evidence, endorse, evidence_for
 from armillary.reason.revise import accepts
@@ -40,10 +40,20 @@ class Decisions:
         codes = [attempt.code for attempt in rivals]
         if len(set(codes)) == 1 or rivals[0].verdict.status in (Status.REFUTED, Status.SPEC_SUSPECT):
             return [(code,) for code in codes]
+        return self._observed(codes)
+
+    def _observed(self, codes: Sequence[str]) -> list[Behaviour]:
         unknown = list(dict.fromkeys(code for code in codes if code not in self.known))
         found = self.verifier.behaviours(self.task, unknown, seed=self.seed) if unknown else []
         self.known |= dict(zip(unknown, found, strict=True))
         return [self.known[code] for code in codes]
+
+    def _num_shared(self, chosen: Attempt) -> int:
+        """Inputs on which an answer that only examples speak for gives a value; it is run even where all are equal."""
+        if chosen.verdict.status != Status.EXAMPLES_PASS:
+            return 0
+        [behaviour] = self._observed([chosen.code])
+        return sum(not word.startswith(NO_VALUE) for word in behaviour)
 
     def choose(self, attempts: Sequence[Attempt], votes: Mapping[Behaviour, float] | None = None) -> Selection:
         """The best of some attempts; ``votes`` are what the model's own tests add to a behaviour."""
@@ -115,7 +125,10 @@ class Decisions:
         num_agreeing = sum(item == behaviours[0] for item in behaviours[1:])
         soft = self.soft.get(behaviours[0], ())
         return evidence_for(
-            replace(verdict, checks=verdict.checks + soft), num_agreeing=num_agreeing, num_rivals=len(first)
+            replace(verdict, checks=verdict.checks + soft),
+            num_agreeing=num_agreeing,
+            num_rivals=len(first),
+            num_shared=self._num_shared(chosen),
         )
 
 

@@ -18,7 +18,7 @@ from armillary.reason.revise import accepts, why_decided
 from armillary.reason.select import Attempt, Selection
 from armillary.reason.soft_tests import Hearing
 
-RULES = 2
+RULES = 3
 
 
 def proposal_to_json(request: Request, round_number: int, parent: str | None) -> dict[str, Json]:

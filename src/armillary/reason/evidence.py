@@ -26,6 +26,8 @@ STEPS = {
 # such answers are wrong (docs/log.md).
 BROAD_AGREEING = 4
 BROAD_SHARE = 0.85
+# Inputs on which the answer gave a value: that all fail alike, or that nothing ran, says nothing.
+BROAD_INPUTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Evidence:
         num_inputs: generated inputs on which it kept its task's promises.
         num_agreeing: independent first proposals that behave like it on generated inputs, itself included.
         num_rivals: first proposals that were judged.
+        num_shared: generated inputs on which it gave a value, and could so be compared with them.
         soft_passed: tests written by the model that it passes.
         soft_total: tests written by the model.
     """
@@ -49,6 +52,7 @@ class Evidence:
     num_rivals: int = 0
     soft_passed: int = 0
     soft_total: int = 0
+    num_shared: int = 0
 
     @property
     def agreement(self) -> float:
@@ -58,7 +62,8 @@ class Evidence:
     @property
     def is_broad(self) -> bool:
         """Whether so many first proposals agree with it that it may count as tested by them."""
-        return self.num_agreeing >= BROAD_AGREEING and self.num_agreeing >= BROAD_SHARE * self.num_rivals
+        is_alone = self.num_agreeing < max(BROAD_AGREEING, BROAD_SHARE * self.num_rivals)
+        return not is_alone and self.num_shared >= BROAD_INPUTS
 
     @property
     def soft_share(self) -> float:
@@ -80,9 +85,12 @@ def endorse(verdict: Verdict, evidence: Evidence) -> Verdict:
     """
     if verdict.status != Status.EXAMPLES_PASS or not evidence.is_broad:
         return verdict
-    text = f"{evidence.num_agreeing} of {evidence.num_rivals} independent answers behave alike on generated inputs"
-    check = Check("agreement", "agreement", "model", passed=True, text=text)
-    reason = f"{verdict.reason.split(',')[0]}; {text}"
+    text = (
+        f"{evidence.num_agreeing} of {evidence.num_rivals} independent answers behave alike"
+        f" on {evidence.num_shared} generated inputs"
+    )
+    check = Check("agreement", "agreement", "model", passed=True, num_inputs=evidence.num_shared, text=text)
+    reason = f"passed {evidence.num_examples} example{'s' * (evidence.num_examples != 1)}; {text}"
     return replace(verdict, status=Status.TESTED, checks=(*verdict.checks, check), reason=reason)
 
 
@@ -110,13 +118,15 @@ def evidence_from_json(body: Any) -> Evidence:
         TraceError: the body was not written by :func:`evidence_to_json`.
     """
     try:
-        counts = {item.name: exactly(body[item.name], int) for item in fields(Evidence) if item.name != "status"}
+        # Older traces do not tell the number of shared inputs.
+        known = {"num_shared": 0} | body
+        counts = {item.name: exactly(known[item.name], int) for item in fields(Evidence) if item.name != "status"}
         return Evidence(Status(body["status"]), **counts)
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"not an answer's evidence: {error!r}") from error
 
 
-def evidence_for(verdict: Verdict, *, num_agreeing: int, num_rivals: int) -> Evidence:
+def evidence_for(verdict: Verdict, *, num_agreeing: int, num_rivals: int, num_shared: int = 0) -> Evidence:
     """The evidence that a verdict and the behaviour of its rivals amount to."""
     examples = [check for check in verdict.checks if check.level == "examples" and check.passed]
     judged = [check.num_inputs for check in verdict.checks if check.level in ("property", "differential", "temporal")]
@@ -129,4 +139,5 @@ def evidence_for(verdict: Verdict, *, num_agreeing: int, num_rivals: int) -> Evi
         num_rivals=num_rivals,
         soft_passed=sum(check.passed for check in soft),
         soft_total=len(soft),
+        num_shared=num_shared,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from armillary.core.tasks import TaskSpec
 from armillary.core.values import Json, dumps
-from armillary.core.verdicts import Behaviour
+from armillary.core.verdicts import NO_VALUE, Behaviour
 from armillary.verify.execution import Jail, Observation, run_calls
 from armillary.verify.generate import Arguments
 from armillary.verify.policy import check_policy
@@ -24,6 +24,8 @@ MAX_STOPS = 12
 def behaviour(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> Behaviour:
     """One word per input, a hash of what the program gives back: value, name of an exception, timeout or death.
 
+    Words of inputs on which it gave no value begin with ``core.verdicts.NO_VALUE``.
+
     Two programs have the same word exactly when that is equal, floats to six significant digits. Code that the policy
     refuses or that does not load has a single word, which begins with ``unloadable``.
     """
@@ -31,7 +33,7 @@ def behaviour(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments]
     if problem is not None:
         return (f"unloadable-{_hash(str(problem))}",)
     found = outcomes(jail, task, code, inputs, seed=seed)
-    return tuple(map(_hash, found)) if isinstance(found, list) else (f"unloadable-{_hash(found)}",)
+    return tuple(map(_word, found)) if isinstance(found, list) else (f"unloadable-{_hash(found)}",)
 
 
 def outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments], *, seed: int = 0) -> list[Json] | str:
@@ -39,6 +41,11 @@ def outcomes(jail: Jail, task: TaskSpec, code: str, inputs: Sequence[Arguments],
     calls = [Call(task.entry_point, arguments) for arguments in inputs]
     found = run_calls(jail, code, calls, limits=LIMITS, max_stops=MAX_STOPS, seed=seed)
     return found.load_error or [_outcome(seen) for seen in found.observations]
+
+
+def _word(outcome: Json) -> str:
+    assert isinstance(outcome, list)
+    return ("" if outcome[0] == "returned" else NO_VALUE) + _hash(outcome)
 
 
 def _hash(body: Json) -> str:
