@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_stage import Act, Actor
 
 from armillary.cli.main import run
 from armillary.core.messages import Event, Finished, ModelIdentity, Request, Token, Usage
@@ -138,5 +139,17 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
         generator = Scripted(*answers, end=end)
         monkeypatch.setattr(stack, "generator_for", lambda settings, model=None: generator)
         return generator
+
+    return use
+
+
+@pytest.fixture
+def actor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Actor]:
+    """Puts a model that plays given acts in the place of the real one."""
+
+    def use(*acts: Act) -> Actor:
+        model = Actor(*acts)
+        monkeypatch.setattr(stack, "generator_for", lambda settings, model_name=None: model)
+        return model
 
     return use

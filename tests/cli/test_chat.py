@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_stage import Act, Actor, Exact, turns_of
+from chat_stage import Actor, Exact, turns_of
 from fake_server import answers, refuses, serve
 
 from armillary.cli.chat_commands import COMMANDS
@@ -19,16 +19,6 @@ from armillary.runtime import stack
 from armillary.runtime.conversation import Conversation, Turn, newest, summaries
 
 Run = Callable[..., Any]
-
-
-@pytest.fixture
-def actor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Actor]:
-    def use(*acts: Act) -> Actor:
-        model = Actor(*acts)
-        monkeypatch.setattr(stack, "generator_for", lambda settings, model_name=None: model)
-        return model
-
-    return use
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_stage import Act, Actor, Keyboard, holding, turns_of
+from chat_stage import Actor, Keyboard, holding, turns_of
 from fake_server import answers, serve
 from terminal import Terminal
 
@@ -20,16 +20,6 @@ from armillary.runtime import stack
 from armillary.runtime.conversation import newest
 
 Run = Callable[..., Any]
-
-
-@pytest.fixture
-def actor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Actor]:
-    def use(*acts: Act) -> Actor:
-        model = Actor(*acts)
-        monkeypatch.setattr(stack, "generator_for", lambda settings, model_name=None: model)
-        return model
-
-    return use
 
 
 @pytest.fixture
