@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 from armillary.bench.codet_choice import Rule, by_agreement, by_dual_agreement, by_model_tests, first_passing
 from armillary.bench.codet_judge import JudgedProblem, Judgement
-from armillary.bench.intervals import bootstrap, wilson
-from armillary.bench.rows import Row, holds
+from armillary.bench.rows import Row
+from armillary.bench.solve_rows import MIN_EFFICIENCY
+from armillary.bench.statistics_rows import share_row, statistic_row, with_target
 
 NAME = "codegen"
 NUM_SAMPLES = (16, 100)
-MIN_REMOVED, MIN_EFFICIENCY = 0.45, 0.75
+MIN_REMOVED = 0.45
 OWN_RULE = "selected by examples, agreement and the model's tests"
 PUBLISHED = "CodeT as released; its README: 47.0 to 65.8 % with code-davinci-002, no number for these samples"
 RULES: dict[str, tuple[Rule, str]] = {
@@ -96,28 +97,12 @@ def _rows(problems: Sequence[JudgedProblem], size: int, is_right: Callable[[Judg
 
 
 def _row(blank: Row, metric: str, tallies: Sequence[Tally], statistic: Callable[[Sequence[Tally]], float]) -> Row:
-    return replace(
-        blank,
-        metric=f"{NAME}: {metric}{blank.metric}",
-        value=statistic(tallies),
-        unit="ratio",
-        aim="higher",
-        n=len(tallies),
-        interval=bootstrap(tallies, statistic),
-    )
+    row = replace(blank, metric=f"{NAME}: {metric}{blank.metric}", unit="ratio", aim="higher")
+    return statistic_row(row, tallies, statistic)
 
 
 def _share_row(blank: Row, metric: str, hits: Sequence[bool], baseline: str) -> Row:
-    return replace(
-        blank,
-        metric=f"{NAME}: {metric}{blank.metric}",
-        value=statistics.fmean(hits),
-        unit="ratio",
-        aim="higher",
-        baseline=baseline,
-        n=len(hits),
-        interval=wilson(sum(hits), len(hits)),
-    )
+    return share_row(replace(blank, metric=f"{NAME}: {metric}{blank.metric}", aim="higher", baseline=baseline), hits)
 
 
 def _with_target(row: Row) -> Row:
@@ -125,5 +110,4 @@ def _with_target(row: Row) -> Row:
     if OWN_RULE not in row.metric or row.metric.endswith("base tests"):
         return row
     targets = {"net errors": MIN_REMOVED, "selection efficiency": MIN_EFFICIENCY}
-    target = next((value for word, value in targets.items() if word in row.metric), None)
-    return replace(row, target=target, holds=holds(row.value, target, row.aim))
+    return with_target(row, next((value for word, value in targets.items() if word in row.metric), None))

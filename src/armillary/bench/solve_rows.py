@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from armillary.bench.intervals import bootstrap, wilson
-from armillary.bench.rows import Row, holds
+from armillary.bench.rows import Row
+from armillary.bench.statistics_rows import share_row, statistic_row, with_target
 
 MIN_EFFICIENCY = 0.75
 MAX_REGRESSIONS = 2
@@ -118,7 +118,7 @@ def summarise(name: str, results: Sequence[TaskResult], blank: Row, *, removed_t
             blank, results, "net errors removed", "ratio of greedy errors", net_errors_removed, "higher", removed_target
         ),
         _row(blank, results, "selection efficiency", "ratio", selection_efficiency, "higher", MIN_EFFICIENCY),
-        _with_target(
+        with_target(
             replace(
                 blank,
                 metric=f"{blank.metric}regressions",
@@ -193,18 +193,7 @@ def _mean_of(name: str) -> Statistic:
 
 
 def _share_row(blank: Row, metric: str, hits: list[bool], aim: str, baseline: str, target: float | None) -> Row:
-    value = statistics.fmean(hits) if hits else 0.0
-    row = replace(
-        blank,
-        metric=f"{blank.metric}{metric}",
-        value=value,
-        unit="ratio",
-        aim=aim,
-        baseline=baseline,
-        n=len(hits),
-        interval=wilson(sum(hits), len(hits)),
-    )
-    return _with_target(row, target)
+    return share_row(replace(blank, metric=f"{blank.metric}{metric}", aim=aim, baseline=baseline), hits, target)
 
 
 def _row(
@@ -216,17 +205,5 @@ def _row(
     aim: str,
     target: float | None = None,
 ) -> Row:
-    row = replace(
-        blank,
-        metric=f"{blank.metric}{metric}",
-        value=statistic(results),
-        unit=unit,
-        aim=aim,
-        n=len(results),
-        interval=bootstrap(results, statistic),
-    )
-    return _with_target(row, target)
-
-
-def _with_target(row: Row, target: float | None) -> Row:
-    return replace(row, target=target, holds=holds(row.value, target, row.aim))
+    row = replace(blank, metric=f"{blank.metric}{metric}", unit=unit, aim=aim)
+    return statistic_row(row, results, statistic, target)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from armillary.bench.graded import Graded
-from armillary.bench.intervals import bootstrap
-from armillary.bench.rows import Row, holds
+from armillary.bench.rows import Row
+from armillary.bench.statistics_rows import statistic_row
 from armillary.core.messages import Event, Finished, ModelIdentity, Request
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.trace import Trace
@@ -82,17 +82,7 @@ def time_rows(name: str, timings: Sequence[Timing], blank: Row) -> list[Row]:
         ("decode speed kept while verifying", "ratio", "higher", kept, statistics.median, MIN_SPEED_KEPT),
     )  # fmt: skip
     return [
-        replace(
-            blank,
-            metric=f"{name}: {metric}",
-            value=middle(values),
-            unit=unit,
-            aim=aim,
-            n=len(values),
-            interval=bootstrap(values, middle),
-            target=target,
-            holds=holds(middle(values), target, aim),
-        )
+        statistic_row(replace(blank, metric=f"{name}: {metric}", unit=unit, aim=aim), values, middle, target)
         for metric, unit, aim, values, middle, target in columns
         if values
     ]
