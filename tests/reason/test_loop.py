@@ -204,6 +204,21 @@ def test_revisions_are_half_as_many_and_sampled_anew_each_round() -> None:
     assert [(request.num_candidates, request.sampling.seed) for request in model.requests[2:]] == [(2, 4), (2, 5)]
 
 
+def test_a_model_that_was_shown_its_mistake_in_vain_is_asked_from_the_start_in_steps() -> None:
+    model = model_of([WRONG], [WRONG, WORSE], [WRONG], [WORSE])
+    run(model)
+    first, _, shown, afresh = model.requests
+    assert WRONG in shown.messages[-2].content
+    assert len(afresh.messages) == len(first.messages)
+    assert "Write the steps" in afresh.messages[-1].content
+
+
+def test_a_model_that_repeats_itself_is_sampled_hotter_in_the_next_wave() -> None:
+    model = model_of([WRONG], [WRONG] * 3, [RIGHT] * 4)
+    run(model, task=task_with(num_candidates=8))
+    assert [request.sampling.temperature for request in model.requests] == [0.0, 0.8, 1.1]
+
+
 def test_a_revision_that_gains_becomes_the_one_to_revise() -> None:
     model = model_of([WORSE], [WORSE, WORSE], [CLOSE], [RIGHT])
     assert run(model).code == RIGHT

@@ -12,6 +12,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,15 @@ from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row,
 from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, summarise_together
 from armillary.bench.solve_times import time_rows, timed
 from armillary.core.errors import NotFoundError, UsageError
-from armillary.core.messages import Request, Token
+from armillary.core.messages import Token
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.settings import Settings, load_settings
 from armillary.core.tasks import Budget, TaskSpec
 from armillary.core.trace import Trace
 from armillary.reason.assemble import assemble
 from armillary.reason.budget import MAX_ANSWER_TOKENS
+from armillary.reason.first_requests import next_request
 from armillary.reason.loop import solve
-from armillary.reason.propose import first_messages
-from armillary.reason.search import GREEDY, VARIED
 from armillary.runtime import stack
 from armillary.verify.extract import extract_code
 from armillary.verify.sandbox.client import Sandbox
@@ -100,7 +100,7 @@ def run(*, quick: bool, data: Path | None, limit: int | None, noisy: bool) -> li
         path = RECORDINGS_FOLDER / f"{codet_rows.NAME}-judged{'-noisy' if noisy else ''}.jsonl"
         with Sandbox(settings["sandbox.minimum_tier"], num_cores=blank.threads) as jail:
             return measure_recorded(data, jail, size, path=path, blank=blank)
-    with Sandbox(settings["sandbox.minimum_tier"]) as jail:
+    with Sandbox(settings["sandbox.minimum_tier"], num_cores=blank.threads) as jail:
         problems = data_set.load(data, jail, size, budget=BUDGET)
         verifier = CodeVerifier(jail)
         model, live = _models(data_set, settings)
@@ -150,7 +150,8 @@ def measure(
         generator: the model.
         verifier: judges by the tasks' own evidence, inside the loop.
         problems: what to solve, each with its judge.
-        blank: a row with what all rows of the run share: the machine and the commit.
+        blank: a row with what all rows of the run share: the machine and the commit. Answers are graded on as many
+            threads as it says; the loop itself judges them one at a time.
         folder: where results are kept; ``solve-tasks.jsonl`` lets a stopped run go on.
         say: gets one line per problem.
     """
@@ -166,7 +167,7 @@ def measure(
     for number, problem in enumerate(problems, start=1):
         result = done.get(problem.id)
         if result is None:
-            result = _solve_one(problem, generator, verifier, settings)
+            result = _solve_one(problem, generator, verifier, settings, num_threads=blank.threads)
             append_record(path, asdict(result))
         results.append(result)
         say(f"{number}/{len(problems)} {result.line}")
@@ -217,7 +218,9 @@ def _kept(rows: list[Row], folder: Path) -> list[Row]:
     return rows
 
 
-def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settings: dict[str, Any]) -> TaskResult:
+def _solve_one(
+    problem: Graded, generator: Generator, verifier: Verifier, settings: dict[str, Any], *, num_threads: int
+) -> TaskResult:
     trace = Trace()
     solution = solve(problem.task, generator, verifier, trace)
     # A docstring that contradicts itself is not answered at all: empty code, which passes no test.
@@ -227,7 +230,7 @@ def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settin
     selected = next((name for name in reversed(selections) if name in first), "")
     evidence = solution.evidence
     is_right = functools.cache(problem.is_right)
-    proposals = judge_proposals(problem.task, generator, is_right)
+    proposals = judge_proposals(problem.task, generator, is_right, num_threads=num_threads)
     return TaskResult(
         task_id=problem.id,
         group=problem.group,
@@ -246,32 +249,35 @@ def _solve_one(problem: Graded, generator: Generator, verifier: Verifier, settin
     )
 
 
-def judge_proposals(task: TaskSpec, generator: Generator, is_right: Callable[[str], bool]) -> list[tuple[str, bool]]:
-    """First proposals and whether they are right, until one is and those that the mean is taken over are judged.
+def judge_proposals(
+    task: TaskSpec, generator: Generator, is_right: Callable[[str], bool], *, num_threads: int = 1
+) -> list[tuple[str, bool]]:
+    """First proposals and whether they are right, wave by wave, until one is and those that the mean is taken over are.
 
     The rest would tell nothing about the ceiling.
     """
     judged: list[tuple[str, bool]] = []
-    for code in all_proposals(task, generator):
-        judged.append((code, is_right(code)))
-        if len(judged) > NUM_MEAN_SAMPLES and any(hit for _, hit in judged):
-            break
+    with ThreadPoolExecutor(num_threads) as pool:
+        for codes in proposed_waves(task, generator):
+            judged += zip(codes, pool.map(is_right, codes), strict=True)
+            if len(judged) > NUM_MEAN_SAMPLES and any(hit for _, hit in judged):
+                break
     return judged
 
 
-def all_proposals(task: TaskSpec, generator: Generator) -> Iterator[str]:
-    """Every first proposal that the budget allows, whether or not the loop needed it; the greedy one first."""
-    messages, num_varied = first_messages(task), task.budget.num_candidates - 1
-    requests = [Request(messages, replace(GREEDY, max_tokens=MAX_ANSWER_TOKENS))]
-    for first in range(0, num_varied, NUM_MEAN_SAMPLES):
-        count = min(NUM_MEAN_SAMPLES, num_varied - first)
-        requests.append(Request(messages, replace(VARIED, max_tokens=MAX_ANSWER_TOKENS), count, first))
-    for request in requests:
+def proposed_waves(task: TaskSpec, generator: Generator) -> Iterator[list[str]]:
+    """All first proposals that the budget allows, whether or not the loop needed them; the greedy one first."""
+    codes: list[str] = []
+    while (request := next_request(task, codes, num_asked=len(codes))) is not None:
         texts = [""] * request.num_candidates
-        for event in generator.stream(request):
+        for event in generator.stream(
+            replace(request, sampling=replace(request.sampling, max_tokens=MAX_ANSWER_TOKENS))
+        ):
             if isinstance(event, Token):
                 texts[event.candidate] += event.text
-        yield from (assemble(task, extract_code(text, task.entry_point)) for text in texts)
+        wave = [assemble(task, extract_code(text, task.entry_point)) for text in texts]
+        yield wave
+        codes += wave
 
 
 def _result_from_json(record: dict[str, Any]) -> TaskResult:

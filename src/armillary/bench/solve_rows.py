@@ -15,8 +15,8 @@ MIN_EFFICIENCY = 0.75
 MAX_REGRESSIONS = 2
 COVERAGE = 0.6
 MAX_TESTED_RISK = 0.03
-# Samples of each problem that are judged whatever comes of them.
-NUM_MEAN_SAMPLES = 4
+# Samples of each problem that are judged whatever comes of them: the first wave.
+NUM_MEAN_SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)

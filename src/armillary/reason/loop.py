@@ -12,7 +12,7 @@ from armillary.core.verdicts import Status
 from armillary.reason.budget import Ledger, StopReason
 from armillary.reason.lease import CoreLease
 from armillary.reason.leased import LeasedGenerator, LeasedVerifier
-from armillary.reason.propose import OnToken, first_messages
+from armillary.reason.propose import OnToken
 from armillary.reason.search import Search, Solution
 
 
@@ -44,7 +44,6 @@ def solve(
     lease = lease or CoreLease()
     model, judge = LeasedGenerator(generator, lease), LeasedVerifier(verifier, lease)
     search = Search(task, model, judge, trace, seed, on_token, Ledger(task.budget, lease))
-    messages = first_messages(task)
 
     # 1. Write down what is asked, and of whom.
     search.record_start()
@@ -55,7 +54,7 @@ def solve(
         return search.answer(None, verdict, StopReason.SPEC_SUSPECT)
 
     # 3. Propose the likeliest answer, then varied ones until they agree. Each is verified at once; the model waits.
-    stop = search.propose_all(messages)
+    stop = search.propose_all()
     search.require_attempts()
 
     # 4. Select by hard evidence, then agreement, then what the model's own tests say where it is divided.

@@ -18,6 +18,7 @@ from armillary.verify.extract import extract_code
 from armillary.verify.rendering import render, render_call
 
 SYSTEM_PROMPT = "You are an expert Python programmer. You write short, correct, self-contained Python 3.11 code."
+IN_STEPS = "Write the steps as short comments first, each followed by its code. "
 MAX_SHOWN_ITEMS = 12
 MAX_ITEM_CHARS = 300
 # A token of code has 3 to 4 characters; few words have more than 16.
@@ -60,15 +61,18 @@ class SupportsClose(Protocol):
         ...
 
 
-def first_messages(task: TaskSpec) -> tuple[Message, ...]:
-    """The conversation that asks for a first answer: signature, the user's words, examples and properties."""
+def first_messages(task: TaskSpec, *, in_steps: bool = False) -> tuple[Message, ...]:
+    """The conversation that asks for a first answer: signature, the user's words, examples and properties.
+
+    ``in_steps`` asks for the steps of the solution, as comments, before the code.
+    """
     parts = [statement(task)]
     examples = [_example_line(task, item) for item in task.examples if item.origin == "user"]
     parts += _listed("It must give:", examples)
     parts += _listed("For all valid inputs, these Python expressions must hold:", _properties(task))
     parts.append(
         f"Answer with one ```python block that holds the complete function `{task.entry_point}` and its imports. "
-        "No tests, no explanation."
+        f"{IN_STEPS if in_steps else ''}No tests, no explanation."
     )
     return (Message("system", SYSTEM_PROMPT), Message("user", "\n\n".join(parts)))
 

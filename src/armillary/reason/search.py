@@ -6,14 +6,13 @@ Writes every decision to the trace. The order of the steps is ``loop``'s, the de
 from __future__ import annotations
 
 import importlib.metadata
-import itertools
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from armillary.core.errors import ArmillaryError, BudgetError
-from armillary.core.messages import Message, Request, Sampling, Token, Usage
+from armillary.core.messages import Message, Request, Token, Usage
 from armillary.core.protocols import Generator, Verifier
 from armillary.core.tasks import TaskSpec, task_to_json
 from armillary.core.trace import FORMAT_VERSION, Trace
@@ -34,18 +33,11 @@ from armillary.reason.events import (
     selection_to_json,
 )
 from armillary.reason.evidence import Evidence
+from armillary.reason.first_requests import VARIED, next_request
 from armillary.reason.propose import Draft, OnToken, first_messages, propose
 from armillary.reason.revise import accepts, revision_messages
 from armillary.reason.select import Attempt, Selection
 from armillary.reason.soft_tests import NUM_VOTES, VOTING, Answer, vote_messages
-
-# What small models write after the function is asked for by nobody: an explanation, a demonstration, tests. A closing
-# fence is told from an opening one by the empty line behind it. Four, because some servers take no more.
-ANSWER_ENDS = ("\n```\n\n", "\nif __name__", "\nprint(", "\nassert ")
-GREEDY = Sampling(temperature=0.0, stop=ANSWER_ENDS)
-VARIED = Sampling(temperature=0.8, top_p=0.95, stop=ANSWER_ENDS)
-# First proposals come in waves, until those that pass agree: the greedy answer, then so many, the last over again.
-WAVES = (3, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,35 +120,30 @@ class Search:
         """The verdict on no code at all: only the task itself can be found wanting by it, or the code."""
         return self._verify("")
 
-    def propose_all(self, messages: tuple[Message, ...]) -> StopReason | None:
+    def propose_all(self) -> StopReason | None:
         """First proposals, wave by wave, until they agree or are as many as the budget allows."""
-        stop = self.explore(messages, GREEDY, 1)
-        for first, count in _waves(self.task.budget.num_candidates - 1):
-            if stop is not None or (self.attempts and self.decisions.is_settled(self.attempts)):
-                break
-            stop = self.explore(messages, replace(VARIED, seed=self.seed), count, first_candidate=first)
+        stop = None
+        while stop is None and (request := self._next_request()) is not None:
+            stop = self.explore(request)
         return stop
 
-    def explore(
-        self,
-        messages: tuple[Message, ...],
-        sampling: Sampling,
-        num_candidates: int,
-        round_number: int = 0,
-        parent: str | None = None,
-        first_candidate: int = 0,
-    ) -> StopReason | None:
-        """Run one request and judge its candidates; the reason to stop the search, if it gave one."""
+    def _next_request(self) -> Request | None:
+        if self.attempts and self.decisions.is_settled(self.attempts):
+            return None
+        codes = [attempt.code for attempt in self.attempts]
+        return next_request(self.task, codes, num_asked=self.num_requested, seed=self.seed)
+
+    def explore(self, request: Request, round_number: int = 0, parent: str | None = None) -> StopReason | None:
+        """Run one request within the budget and judge its candidates; the reason to stop the search, if it gave one."""
         if self.ledger.is_out_of_time():
             return StopReason.SECONDS
-        allowance = self.ledger.allow(messages, num_candidates)
+        allowance = self.ledger.allow(request.messages, request.num_candidates)
         if allowance.num_candidates == 0:
             return StopReason.TOKENS
-        request = Request(
-            messages,
-            replace(sampling, max_tokens=allowance.max_tokens),
-            allowance.num_candidates,
-            first_candidate,
+        request = replace(
+            request,
+            sampling=replace(request.sampling, max_tokens=allowance.max_tokens),
+            num_candidates=allowance.num_candidates,
             max_seconds=self.task.budget.max_seconds - self.ledger.elapsed_s,
         )
         self._record("proposal", proposal_to_json(request, round_number, parent))
@@ -273,11 +260,11 @@ class Search:
     def revise(self, incumbent: Attempt, round_number: int) -> tuple[Attempt, StopReason | None]:
         """One round of revisions; the incumbent stays unless a revision keeps all its hard evidence and adds some."""
         parent = self.decisions.to_revise(incumbent, self.attempts)
-        messages = revision_messages(self.task, parent.code, parent.verdict, self._last_steps(parent))
+        messages = self._revision_messages(parent)
         varied = replace(VARIED, seed=self.seed + round_number)
         num_before = len(self.attempts)
         num_candidates = max(1, self.task.budget.num_candidates // 2)
-        stop = self.explore(messages, varied, num_candidates, round_number, parent.id)
+        stop = self.explore(Request(messages, varied, num_candidates), round_number, parent.id)
         revisions = self.attempts[num_before:]
         if not revisions:
             return incumbent, stop
@@ -286,6 +273,12 @@ class Search:
         best = selection.chosen
         self._record("revision", revision_to_json(incumbent, best))
         return (best if accepts(incumbent.verdict, best.verdict) else incumbent), stop
+
+    def _revision_messages(self, parent: Attempt) -> tuple[Message, ...]:
+        """Show the model its mistake; where that was done in vain, ask from the start again, and in another way."""
+        if any(attempt.parent == parent.id for attempt in self.attempts):
+            return first_messages(self.task, in_steps=True)
+        return revision_messages(self.task, parent.code, parent.verdict, self._last_steps(parent))
 
     def _last_steps(self, attempt: Attempt) -> tuple[str, ...]:
         found = attempt.verdict.counterexample
@@ -318,13 +311,3 @@ class Search:
             stopped_by=stop,
             evidence=evidence,
         )
-
-
-def _waves(total: int) -> Iterator[tuple[int, int]]:
-    """First number and size of each wave of sampled proposals."""
-    sizes = itertools.chain(WAVES, itertools.repeat(WAVES[-1]))
-    first = 0
-    while first < total:
-        count = min(next(sizes), total - first)
-        yield first, count
-        first += count
