@@ -13,7 +13,7 @@ from codet_data import SOLUTIONS, TESTS, without_examples, write_recordings, wri
 
 from armillary.bench import codet
 from armillary.bench import machine as machine_module
-from armillary.bench.codet_judge import JudgedProblem, judge_all, source_sha256
+from armillary.bench.codet_judge import JudgedProblem, judge_all
 from armillary.bench.humaneval import GradedProblem
 from armillary.bench.rows import Row, append_record, read_records
 from armillary.bench.solve import find_data_set, measure_recorded, run
@@ -183,17 +183,6 @@ def test_judgements_in_another_form_are_refused(folder: Path, problems: list[Gra
     append_record(path, record | {"programs": {"abc": ["REFUTED"]}})
     with pytest.raises(UsageError, match="another form"):
         judge(folder, problems[:1], CountingVerifier(sandbox))
-
-
-def test_the_judge_is_another_one_when_its_code_changes_but_not_its_comments(tmp_path: Path) -> None:
-    path = tmp_path / "verify" / "levels" / "one.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("LIMIT = 1\n")
-    before = source_sha256(tmp_path)
-    path.write_text("# Enough.\nLIMIT = 1\n")
-    assert source_sha256(tmp_path) == before
-    path.write_text("LIMIT = 2\n")
-    assert source_sha256(tmp_path) != before
 
 
 def test_rules_of_choice_are_graded_by_both_sets_of_tests(folder: Path, sandbox: Sandbox) -> None:

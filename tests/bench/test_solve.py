@@ -99,10 +99,15 @@ def test_a_stopped_run_goes_on_where_it_was(problems: list[GradedProblem], tmp_p
     assert value_of(rows, "pass@1 after revision") == 1.0
 
 
-def test_results_of_another_commit_do_not_count(problems: list[GradedProblem], tmp_path: Path) -> None:
+def test_results_of_other_code_do_not_count_whatever_the_commit(
+    problems: list[GradedProblem], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measured(model_of(SCRIPT), problems[:1], tmp_path)
     again = model_of(SCRIPT)
     measured(again, problems[:1], tmp_path, blank=replace(BLANK, commit="def"))
+    assert not again.requests
+    monkeypatch.setattr(topic, "SOLVING", ("reason/loop.py",))
+    measured(again, problems[:1], tmp_path)
     assert len(again.requests) == 4
 
 

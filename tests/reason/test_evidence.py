@@ -74,6 +74,10 @@ def test_agreement_on_inputs_that_give_no_value_is_none() -> None:
     assert endorse(PASSED, replace(SOME, num_agreeing=16, num_rivals=16, num_shared=9)) is PASSED
 
 
+def test_agreement_beside_a_single_example_is_none() -> None:
+    assert endorse(PASSED, replace(SOME, num_examples=1, num_agreeing=16, num_rivals=16, num_shared=99)) is PASSED
+
+
 @pytest.mark.parametrize("status", [Status.REFUTED, Status.UNKNOWN, Status.SPEC_SUSPECT, Status.TESTED, Status.PROVED])
 def test_agreement_changes_no_other_verdict(status: Status) -> None:
     verdict = replace(PASSED, status=status)

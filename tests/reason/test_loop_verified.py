@@ -107,7 +107,7 @@ ONLY_EXAMPLES = TaskSpec(
     prompt="Twice the number.",
     entry_point="twice",
     parameters=(Parameter("n", "int"),),
-    examples=(Example((7,), 14),),
+    examples=(Example((7,), 14), Example((9,), 18)),
     budget=Budget(num_candidates=4, max_rounds=0),
 )
 
@@ -121,9 +121,9 @@ def test_four_equal_answers_test_each_other_on_inputs_that_nobody_wrote(verifier
     assert f"4 of 4 independent answers behave alike on {found.evidence.num_shared} gen" in found.verdict.reason
 
 
-def test_answers_that_fail_alike_on_all_but_the_example_test_nothing(verifier: CodeVerifier) -> None:
-    codes = ["def twice(n):\n    return {7: 14}[n]\n"] * 4
+def test_answers_that_fail_alike_on_all_but_the_examples_test_nothing(verifier: CodeVerifier) -> None:
+    codes = ["def twice(n):\n    return {7: 14, 9: 18}[n]\n"] * 4
     found = run(verifier, codes[:1], codes[1:], task=ONLY_EXAMPLES)
     assert found.verdict.status == Status.EXAMPLES_PASS
     assert found.evidence is not None
-    assert (found.evidence.num_agreeing, found.evidence.num_shared) == (4, 1)
+    assert (found.evidence.num_agreeing, found.evidence.num_shared) == (4, 2)

@@ -6,7 +6,6 @@ hash. Chooses nothing.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import armillary
 from armillary.bench.codet import RecordedProblem
 from armillary.bench.rows import append_record, read_records
+from armillary.bench.sources import NUM_HASH_CHARS, source_sha256
 from armillary.core.errors import UsageError
 from armillary.core.protocols import Verifier
 from armillary.core.tasks import Example, TaskSpec
@@ -29,7 +28,6 @@ JUDGING = (
     *("core/tasks.py", "core/values.py"),
     *("bench/codet_judge.py", "bench/graded.py", "bench/humaneval.py"),
 )
-NUM_HASH_CHARS = 20
 # Of each word of a behaviour: enough to tell a hundred programs apart on a hundred inputs.
 NUM_WORD_CHARS = 5
 
@@ -89,7 +87,7 @@ def judge_all(
     Raises:
         UsageError: the file holds a record of another form.
     """
-    judge = f"{source_sha256()} tier {verifier.sandbox_tier}"
+    judge = f"{source_sha256(JUDGING)} tier {verifier.sandbox_tier}"
     known = {str(item.get("task_id")): item for item in read_records(path) if item.get("judge") == judge}
     found = []
     for number, item in enumerate(recordings, start=1):
@@ -107,16 +105,6 @@ def judge_all(
         found.append(JudgedProblem(item.problem.id, item.problem.task, item.programs, judgements, tests, texts))
         say(f"{number}/{len(recordings)} {_line(found[-1], num_new=len(missing))}")
     return found
-
-
-def source_sha256(root: Path = Path(armillary.__file__).parent) -> str:
-    """Hash of everything that judges, comments aside."""
-    trees = [
-        ast.dump(ast.parse(path.read_text(encoding="utf-8")))
-        for pattern in JUDGING
-        for path in sorted(root.glob(pattern))
-    ]
-    return _sha256("\n".join(trees))
 
 
 def _judge_programs(

@@ -24,6 +24,7 @@ from armillary.bench.machine import MachineState, observe_machine, require_quiet
 from armillary.bench.rows import RESULTS_FOLDER, Row, append_record, append_row, is_partial_run, read_records
 from armillary.bench.solve_rows import NUM_MEAN_SAMPLES, TaskResult, summarise, summarise_together
 from armillary.bench.solve_times import time_rows, timed
+from armillary.bench.sources import source_sha256
 from armillary.core.errors import NotFoundError, UsageError
 from armillary.core.messages import Token
 from armillary.core.protocols import Generator, Verifier
@@ -43,6 +44,11 @@ QUICK_LIMIT = 5
 NUM_TIMED = 20
 BUDGET = Budget(num_candidates=16, max_rounds=2, max_tokens=48_000, max_seconds=900.0)
 RECORDINGS_FOLDER = Path("benchmarks/recordings")
+# What a result depends on besides the model's texts, which are recorded.
+SOLVING = (
+    *("core/**/*.py", "reason/**/*.py", "verify/**/*.py", "runtime/recorded.py"),
+    *("bench/solve.py", "bench/graded.py", "bench/humaneval.py", "bench/mbpp.py", "bench/contests.py"),
+)
 
 Say = Callable[[str], None]
 Load = Callable[..., Sequence[Graded]]
@@ -159,7 +165,7 @@ def measure(
         "model": asdict(generator.model),
         "sandbox_tier": verifier.sandbox_tier,
         "budget": asdict(problems[0].task.budget),
-        "commit": blank.commit,
+        "sources": source_sha256(SOLVING),
     }
     path = folder / "solve-tasks.jsonl"
     done = {item.task_id: item for item in map(_result_from_json, read_records(path)) if item.settings == settings}

@@ -1,7 +1,8 @@
 """What the decisions of a search look like in its trace. Decides nothing; a replay compares these very forms.
 
 ``RULES`` numbers the rules by which decisions are taken. Raise it with every change of ``select``, ``revise``,
-``decisions`` or ``soft_tests`` that makes another decision of the same verdicts and texts; tests/golden tells.
+``evidence``, ``decisions`` or ``soft_tests`` that makes another decision of the same verdicts and texts; tests/golden
+tells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from armillary.reason.revise import accepts, why_decided
 from armillary.reason.select import Attempt, Selection
 from armillary.reason.soft_tests import Hearing
 
-RULES = 3
+RULES = 4
 
 
 def proposal_to_json(request: Request, round_number: int, parent: str | None) -> dict[str, Json]:
