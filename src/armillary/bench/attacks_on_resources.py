@@ -14,12 +14,9 @@ _DEAF: Final = """
 
 RESOURCE_ATTACKS: Final = (
     Attack(
-        "takes_four_hundred_megabytes",
-        """
-        block = bytearray(400 << 20)
-        block[::4096] = b"1" * len(block[::4096])
-        print("ESCAPED")
-        """,
+        # Little more than it may have: a busy machine is slow to hand out pages, and time is not what is tried here.
+        "takes_three_hundred_megabytes",
+        'block = bytearray(300 << 20); print("ESCAPED")',
         ("limits",),
     ),
     Attack(
